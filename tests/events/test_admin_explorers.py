@@ -43,6 +43,11 @@ def page(kind: str, model: Any, *arguments: Any) -> str:
     return reverse(f"admin:events_{model._meta.model_name}_{kind}", args=arguments)
 
 
+def shown(site: Client, kind: str, model: Any, *arguments: Any) -> str:
+    """Return the text of a page."""
+    return site.get(page(kind, model, *arguments)).content.decode()
+
+
 @pytest.fixture
 def site() -> Client:
     """The owner, signed in, with something in every stream."""
@@ -105,7 +110,7 @@ def test_models_refuse_writes_beside_ingest(site: Client, model: Any) -> None:
 
 
 def test_one_event_is_shown_whole_and_escaped(site: Client) -> None:
-    text = site.get(page("change", ProxyEntry, "a/b")).content.decode()
+    text = shown(site, "change", ProxyEntry, "a/b")
     assert "/&lt;script&gt;" in text
     assert "<script>&quot;" not in text
     assert "&quot;source_ip&quot;: &quot;192.0.2.7&quot;" in text
@@ -113,7 +118,7 @@ def test_one_event_is_shown_whole_and_escaped(site: Client) -> None:
 
 def test_an_audit_event_shows_its_changes_and_links_to_its_object(site: Client) -> None:
     event = AuditEvent.objects.get(activity_code="group.update")
-    text = site.get(page("change", AuditEvent, event.pk)).content.decode()
+    text = shown(site, "change", AuditEvent, event.pk)
     assert "<td>Before</td><td>After &lt;b&gt;</td>" in text
     assert reverse("admin:groups_group_change", args=[event.target_id]) in text
     assert f"?target_id={event.target_id}" in text
@@ -126,7 +131,7 @@ def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
         activity_code="personal.access.token.create", target_id=owner.pk
     )
     token_page = reverse("admin:accounts_accesstoken_change", args=[token.pk])
-    assert token_page in site.get(page("change", AuditEvent, event.pk)).content.decode()
+    assert token_page in shown(site, "change", AuditEvent, event.pk)
     back = f"{page('changelist', AuditEvent)}?search={owner.pk}"
     assert back in site.get(token_page).content.decode()
     listed = site.get(page("changelist", AuditEvent), {"target_id": owner.pk})
@@ -134,7 +139,7 @@ def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
 
 
 def test_lists_show_seconds_in_utc_and_names(site: Client) -> None:
-    text = site.get(page("changelist", TrafficEvent)).content.decode()
+    text = shown(site, "changelist", TrafficEvent)
     row = TrafficEvent.objects.get(id="flow-1")
     assert row.time.strftime("%Y-%m-%d %H:%M:%S") in text
     assert "Time (UTC)" in text
@@ -154,10 +159,7 @@ def test_what_only_a_later_version_knows_is_shown_by_its_code(site: Client) -> N
 
 def test_an_event_has_no_history_of_its_own(site: Client) -> None:
     event = AuditEvent.objects.latest("id")
-    assert (
-        "historylink"
-        not in site.get(page("change", AuditEvent, event.pk)).content.decode()
-    )
+    assert "historylink" not in shown(site, "change", AuditEvent, event.pk)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +300,7 @@ def test_a_list_costs_a_fixed_number_of_queries_and_counts_nothing(
 def test_charts_ask_the_summary_and_load_nothing_from_elsewhere(
     site: Client, model: Any, summary: str
 ) -> None:
-    text = site.get(page("changelist", model)).content.decode()
+    text = shown(site, "changelist", model)
     assert f'data-url="{summary}"' in text
     assert re.search(r"/static/events/chart\.umd[.\w]*\.js", text)
     assert "//cdn" not in text
@@ -433,6 +435,6 @@ def test_any_time_charts_all_that_the_list_holds(site: Client) -> None:
 
 
 def test_failed_says_what_it_counts(site: Client) -> None:
-    text = site.get(page("changelist", ProxyEntry)).content.decode()
+    text = shown(site, "changelist", ProxyEntry)
     assert "failed (any but 200 to 399, connections too)</option>" in text
     assert "failures (any status but 200 to 399)</option>" in text
