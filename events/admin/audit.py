@@ -8,16 +8,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.activities import LABELS
-from events.admin.cells import only, plain
+from events.admin.cells import Fact, joined, named, only, plain
 from events.admin.changetable import change_table, mentioned_ids, shown_value
 from events.admin.explorer import Explorer
-from events.admin.facts import Fact, joined, named
 from events.admin.here import Here, link_to
 from events.admin.names import Kinds
 from events.admin.objectpages import EVERY_KIND, ObjectPages, kind_of
 from events.admin.pageparts import TIME, Column, View
-from events.api.audit import AuditEventsView
-from events.api.auditfilters import AuditFilterSet
+from events.api.audit import AuditEventsView, AuditFilterSet
 from events.audit.rows import detail_row
 from events.audit.specs import all_specs
 from events.models import AuditEvent

@@ -1,12 +1,14 @@
-"""How explorers write times, sizes, names and links."""
+"""How explorers write times, sizes, names and links; what the page of an event tells."""
 
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
 
 import orjson
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.admin.here import Here
+from events.admin.objectpages import ObjectPage
 
 _STEP: Final = 1024
 _LARGER_UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
@@ -51,3 +53,32 @@ def plain(value: Any) -> SafeString:
 def json_block(value: Any) -> SafeString:
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     return format_html('<div class="event-json">{}</div>', text)
+
+
+class Fact(NamedTuple):
+    """A labelled value."""
+
+    label: str
+    value: SafeString | str
+
+
+def named(pages: dict[str, ObjectPage], key: str, name: str = "") -> SafeString:
+    """Return what an id names, as a link where it has a page."""
+    shown = plain(name or key)
+    if key not in pages:
+        return shown
+    return format_html(
+        '<a href="{}">{}</a>', pages[key].url, plain(name or pages[key].name)
+    )
+
+
+def joined(*parts: Any) -> SafeString:
+    """Return the parts that there are, with commas."""
+    there = [part for part in parts if part not in ("", None, NOTHING)]
+    if not there:
+        return NOTHING
+    return format_html_join(", ", "{}", ((part,) for part in there))
+
+
+def present(facts: Iterable[Fact]) -> list[Fact]:
+    return [fact for fact in facts if fact.value not in ("", NOTHING)]

@@ -15,8 +15,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from events.admin.cells import json_block
-from events.admin.facts import Fact, joined, present
+from events.admin.cells import Fact, joined, json_block, present
 from events.admin.here import Here, link_to
 from events.admin.inputs import (
     Suggestions,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from events.admin.here import Here
-from events.api.auditfilters import CodesField
+from events.api.audit import CodesField
 from events.api.filters import StreamFilterSet
 from events.api.queries import EnumField
 

@@ -8,10 +8,9 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
-from events.admin.cells import only, plain, shown_size
+from events.admin.cells import Fact, joined, named, only, plain, shown_size
 from events.admin.changetable import mentioned_ids, shown_value
 from events.admin.explorer import Explorer
-from events.admin.facts import Fact, joined, named
 from events.admin.here import Here
 from events.admin.names import Kinds
 from events.admin.objectpages import ObjectPages

@@ -8,9 +8,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.addresses import port_of
-from events.admin.cells import NOTHING, only, plain, shown_size
+from events.admin.cells import NOTHING, Fact, joined, named, only, plain, shown_size
 from events.admin.explorer import Explorer
-from events.admin.facts import Fact, joined, named
 from events.admin.here import Here, link_to
 from events.admin.inputs import shown_word
 from events.admin.names import Kinds

@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from events.api.auditfilters import AuditFilterSet
+from events.api.audit import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import EnumField, WholeNumberField, parameters_of, require_valid
 from events.api.serializers import SummarySerializer

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from events.admin.facts import Fact, joined
+from events.admin.cells import Fact, joined
 from groups.admin.changing import Deed, group_link
 from groups.admin.filters import FilterForm, GroupFilter
 from groups.models import Group, GroupPeer

@@ -15,7 +15,7 @@ import orjson
 from django.db.models import Max, Model, Q, QuerySet
 from django.http import QueryDict
 
-from events.api.auditfilters import AuditFilterSet
+from events.api.audit import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import faults_of
 from events.audit.rows import DETAIL_COLUMNS, detail_rows

@@ -1,11 +1,15 @@
-"""What the database says about itself; for `status` and bundles."""
+"""What the database says about itself, and which migrations it lacks."""
 
 import os
+from functools import cache
 from typing import Any
 
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 Row = dict[str, Any]
+_Migration = tuple[str, str]
 
 _POSTGRESQL_TABLES = """
     SELECT relname AS table, n_live_tup AS rows, n_dead_tup AS dead_rows,
@@ -86,3 +90,30 @@ def _rows(sql: str) -> list[Row]:
         cursor.execute(sql)
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+@cache
+def _on_disk() -> tuple[frozenset[_Migration], dict[_Migration, frozenset[_Migration]]]:
+    """Return all migrations of the code, and what each squashed one replaces."""
+    disk = MigrationLoader(None).disk_migrations
+    replaces = {key: frozenset(m.replaces) for key, m in disk.items() if m.replaces}
+    return frozenset(disk), replaces
+
+
+def missing_migrations() -> list[str]:
+    """Return the missing migrations as `app.name`, sorted. Raises DatabaseError."""
+    known, replaces = _on_disk()
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    done = {
+        *applied,
+        *(key for key, parts in replaces.items() if parts <= applied),
+        # What a squashed migration replaces is done with it.
+        *(part for key, parts in replaces.items() if key in applied for part in parts),
+    }
+    return sorted(f"{app}.{name}" for app, name in known - done)
+
+
+def applied_migrations() -> list[str]:
+    """Return the applied migrations as `app.name`, sorted. Raises DatabaseError."""
+    done = MigrationRecorder(connection).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in done)

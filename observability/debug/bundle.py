@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from meshmgmt.core import durations, filelock, runtime
 from meshmgmt.env import Config
-from observability import registries, schema
+from observability import registries
 from observability.database import statistics
 from observability.debug import capture
 from observability.debug.anonymise import Anonymiser
@@ -87,8 +87,8 @@ def versions() -> str:
 
 
 def _migrations() -> str:
-    missing = [f"missing {name}" for name in schema.unapplied()]
-    return "\n".join([*missing, *schema.applied()]) + "\n"
+    missing = [f"missing {name}" for name in statistics.missing_migrations()]
+    return "\n".join([*missing, *statistics.applied_migrations()]) + "\n"
 
 
 def _database() -> str:

@@ -17,7 +17,7 @@ from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import first_line
 from meshmgmt.core.transactions import sqlite_patience
 from meshmgmt.env import PROGRAM
-from observability import schema
+from observability.database import statistics
 from observability.registries import READINESS_CHECKS
 
 STALE_SECONDS: Final = 15.0
@@ -94,7 +94,7 @@ def _read_only() -> str:
 
 
 def _migrations() -> str:
-    missing = schema.unapplied()
+    missing = statistics.missing_migrations()
     if not missing:
         return ""
     return (

@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 import meshmgmt
 from meshmgmt.core import runtime
 from meshmgmt.env import Config
-from observability import schema
+from observability.database import statistics
 from observability.metrics import exposition, instruments, metricfiles, processes
 from observability.metrics.exposition import Family, Sample, single
 from observability.registries import INVENTORY, Inventory
@@ -107,7 +107,7 @@ def _migrations() -> Family:
         "django_migrations_unapplied_total",
         "gauge",
         "Migrations the database has not had yet.",
-        len(schema.unapplied()),
+        len(statistics.missing_migrations()),
         (("connection", "default"),),
     )
 

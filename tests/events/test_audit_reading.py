@@ -16,8 +16,12 @@ from hypothesis import strategies as st
 
 from events.activities import Activity
 from events.api import filters
-from events.api.audit import AuditEventDetailSerializer, AuditEventSerializer
-from events.api.auditfilters import AuditFilterSet, expand_codes
+from events.api.audit import (
+    AuditEventDetailSerializer,
+    AuditEventSerializer,
+    AuditFilterSet,
+    expand_codes,
+)
 from events.audit import reading
 from events.models import AuditEvent
 from tests.api_client import Answer, Api

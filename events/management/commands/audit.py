@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
-from events.api.auditfilters import expand_codes
+from events.api.audit import expand_codes
 from events.api.queries import parse_query_instant
 from events.audit.reading import Trail, every_row, last_id
 from events.audit.rows import DETAIL_COLUMNS, Row, detail_rows

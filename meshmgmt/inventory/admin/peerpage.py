@@ -7,8 +7,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from events.admin.cells import plain
-from events.admin.facts import Fact, joined, present
+from events.admin.cells import Fact, joined, plain, present
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.adminsite.look import badge, second, shown

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from events.admin.facts import Fact
+from events.admin.cells import Fact
 from events.admin.peerparts import changes_of, traffic_of
 from meshmgmt.accounts.models import User
 from meshmgmt.adminsite.bulk import BulkAction
