@@ -90,34 +90,31 @@ def test_the_newest_head_is_meant_where_none_is_named(api: Api) -> None:
     assert json.loads(leaves[7]) == {"id": str(event), "hash": proof["leaf_hash"]}
 
 
-@pytest.mark.parametrize(
-    ("query", "status", "field"),
-    [
-        ("inclusion", 400, "event"),
-        ("inclusion?event=x", 400, "event"),
-        ("inclusion?event=0", 400, "event"),
-        ("inclusion?event=7&tree_size=0", 400, "tree_size"),
-        ("inclusion?event=7&tree_size=99999", 400, "tree_size"),
-        ("inclusion?event=7&root_hash=ab", 400, "root_hash"),
-        ("inclusion?event=7&root_hash=" + "zz" * 32, 400, "root_hash"),
-        ("inclusion?event=7&root_hash=" + "00" * 32, 409, "root_hash"),
-        ("inclusion?event=999999", 404, None),
-        ("consistency", 400, "first"),
-        ("consistency?first=5&second=4", 400, "first"),
-        ("consistency?first=5&second=99999", 400, "second"),
-        ("consistency?first=99999", 400, "first"),
-        ("consistency?first=5&first_root=" + "00" * 32, 409, "first_root"),
-        ("consistency?first=5&second_root=" + "00" * 32, 409, "second_root"),
-        ("leaves?tree_size=99999", 400, "tree_size"),
-        ("leaves?tree_size=1&tree_size=2", 400, "tree_size"),
-    ],
-)
-def test_what_cannot_be_proven_is_refused(
-    api: Api, query: str, status: int, field: str | None
-) -> None:
-    answer = api.get(f"{PATH}/proof/{query}")
-    assert answer.status == status
-    assert list(answer.fields) == ([field] if field else [])
+REFUSED: dict[str, tuple[int, list[str]]] = {
+    "inclusion": (400, ["event"]),
+    "inclusion?event=x": (400, ["event"]),
+    "inclusion?event=0": (400, ["event"]),
+    "inclusion?event=7&tree_size=0": (400, ["tree_size"]),
+    "inclusion?event=7&tree_size=99999": (400, ["tree_size"]),
+    "inclusion?event=7&root_hash=ab": (400, ["root_hash"]),
+    "inclusion?event=7&root_hash=" + "zz" * 32: (400, ["root_hash"]),
+    "inclusion?event=7&root_hash=" + "00" * 32: (409, ["root_hash"]),
+    "inclusion?event=999999": (404, []),
+    "consistency": (400, ["first"]),
+    "consistency?first=5&second=4": (400, ["first"]),
+    "consistency?first=5&second=99999": (400, ["second"]),
+    "consistency?first=99999": (400, ["first"]),
+    "consistency?first=5&first_root=" + "00" * 32: (409, ["first_root"]),
+    "consistency?first=5&second_root=" + "00" * 32: (409, ["second_root"]),
+    "leaves?tree_size=99999": (400, ["tree_size"]),
+    "leaves?tree_size=1&tree_size=2": (400, ["tree_size"]),
+}
+
+
+def test_what_cannot_be_proven_is_refused(api: Api) -> None:
+    for query, refused in REFUSED.items():
+        answer = api.get(f"{PATH}/proof/{query}")
+        assert (answer.status, list(answer.fields)) == refused, query
 
 
 def test_an_event_newer_than_the_head_is_not_in_its_tree(api: Api) -> None:
