@@ -11,6 +11,7 @@ from django.db import OperationalError, connection
 from events.models import TrafficEvent
 from events.streams import batches, pages, partitions
 from events.streams.catalogue import TRAFFIC
+from events.streams.statements import execute
 from meshmgmt.core import clock
 from tests.events.backends import second_session
 from tests.events.samples import moment, traffic
@@ -52,8 +53,7 @@ def store_day(ago: int, count: int = 3) -> None:
 def detach(ago: int) -> None:
     """Leave a day as a run does that is killed between detaching and dropping."""
     name = partitions.partition_name(TRAFFIC, day(ago))
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
+    execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
 
 
 def detach_half(ago: int) -> None:

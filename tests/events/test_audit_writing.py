@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.core import checks
-from django.db import IntegrityError, connection, models, transaction
+from django.db import IntegrityError, models, transaction
 
 from events.activities import Activity
 from events.audit.audited import AuditedModel, audited_bulk_create, audited_bulk_delete
 from events.audit.emission import audit_record, meta_text
 from events.audit.specs import all_specs, spec_of
 from events.models import AuditEvent, TrafficRollUp
+from events.streams.statements import execute
 from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
 from meshmgmt.api.models import KeptAnswer, UsedPermits
@@ -139,8 +140,7 @@ def test_event_that_cannot_be_written_undoes_the_change():
     name = AuditEvent._meta.db_table
     with pytest.raises(Exception, match=name), account_write():
         Group.objects.create(name="one")
-        with connection.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {name} RENAME TO elsewhere")
+        execute(f"ALTER TABLE {name} RENAME TO elsewhere")
     assert not Group.objects.filter(name="one").exists()
 
 

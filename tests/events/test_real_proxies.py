@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from events.models import ProxyEntry
+from events.streams.statements import execute
 from tests.events.commands import run
 from tests.events.proxies import (
     REQUESTS,
@@ -96,8 +96,7 @@ def test_nginx_stores_whatever_clients_send(tmp_path: Path) -> None:
     users = {entry.user_id for entry in entries if entry.path == "/user"}
     assert users == {"j\ufffdrg", "a\ufffdb", "u" * 128, 'jo e [x] "q"'}
     assert [entry.source_ip for entry in entries if entry.path == "/local"] == [""]
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM events_proxyentry")
+    execute("DELETE FROM events_proxyentry")
     # The other format says the same but for the hosts, which it knows from targets only.
     entries = odd_entries(tmp_path / "combined.log", "nginx", len(told))
     assert sorted((e.method, e.path) for e in entries) == sorted(

@@ -14,6 +14,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from events.proof import heads
+from events.streams.statements import execute
 from groups.services import group_create
 from meshmgmt.core import replica
 from meshmgmt.core.replica import REPLICA, reading_replica
@@ -76,8 +77,9 @@ def with_replica(standby: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """Rely on the replica, however slow the machine is."""
     monkeypatch.setattr(replica, "_rest_until", 0.0)
     monkeypatch.setattr(replica, "PATIENCE", 60.0)
-    with connection.cursor() as cursor:  # the throwaway server of the tests has it off
-        cursor.execute("SET synchronous_commit = on")
+    execute(
+        "SET synchronous_commit = on"
+    )  # the throwaway server of the tests has it off
     yield
     connections[REPLICA].close()
     del connections[REPLICA]
@@ -119,8 +121,7 @@ def test_a_replica_that_is_behind_is_not_read(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(replica, "PATIENCE", 0.0)
     replay("pause")
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_logical_emit_message(true, 'test', 'more')")
+        execute("SELECT pg_logical_emit_message(true, 'test', 'more')")
         with reading_replica():
             assert not is_replica()
     finally:

@@ -14,6 +14,7 @@ from events.models import AuditEvent, ProxyEntry, TrafficEvent, TrafficTally
 from events.pruning import CHUNK
 from events.streams import batches, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
+from events.streams.statements import execute
 from meshmgmt.core import clock
 from tests.events.days import DAY, day, detach, detach_half, keep, store_day, totals
 from tests.events.samples import moment, proxy, traffic
@@ -133,20 +134,16 @@ def test_a_day_and_its_tallies_go_together_or_not_at_all(
         store_day(ago)
     keep(monkeypatch, traffic=4)
     table = TrafficTally._meta.db_table
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql"
-            " AS 'BEGIN RAISE EXCEPTION ''stopped''; END'"
-        )
-        cursor.execute(
-            f"CREATE TRIGGER stop BEFORE DELETE ON {table} EXECUTE FUNCTION stop()"
-        )
+    execute(
+        "CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql"
+        " AS 'BEGIN RAISE EXCEPTION ''stopped''; END'"
+    )
+    execute(f"CREATE TRIGGER stop BEFORE DELETE ON {table} EXECUTE FUNCTION stop()")
     try:
         with pytest.raises(DatabaseError, match="stopped"):
             retention.prune()
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP FUNCTION stop CASCADE")
+        execute("DROP FUNCTION stop CASCADE")
     assert partitions.detached(TRAFFIC) == [day(9)]
     assert pages.everything(TRAFFIC) == 6
     retention.prune()
@@ -157,8 +154,7 @@ def test_a_day_and_its_tallies_go_together_or_not_at_all(
 def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch) -> None:
     for ago in (0, 9):
         store_day(ago)
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP TABLE {partitions.partition_name(TRAFFIC, day(9))}")
+    execute(f"DROP TABLE {partitions.partition_name(TRAFFIC, day(9))}")
     keep(monkeypatch, traffic=4)
     assert totals() == (3, 6)
     retention.prune()
@@ -226,14 +222,12 @@ def test_totals_are_right_when_deleting_stops_half_way() -> None:
         f"CREATE TRIGGER stop BEFORE DELETE ON {TRAFFIC.table} WHEN old.id = '7-1'"
         " BEGIN SELECT RAISE(ABORT, 'stopped'); END"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(trigger)
+    execute(trigger)
     try:
         with pytest.raises(DatabaseError, match="stopped"):
             retention.drop_days(TRAFFIC, day(3))
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TRIGGER stop")
+        execute("DROP TRIGGER stop")
     assert totals() == (CHUNK, CHUNK)
     retention.drop_days(TRAFFIC, day(3))
     assert totals() == (0, 0)

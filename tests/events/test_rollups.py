@@ -18,6 +18,7 @@ from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
 from events.streams import batches, retention, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.hours import HOUR, WIDTHS, Span, day_span
+from events.streams.statements import execute
 from events.streams.subjects import (
     PROXY_SUBJECT,
     TRAFFIC_ROLL_UPS,
@@ -248,8 +249,7 @@ def test_whole_hours_are_answered_without_the_events() -> None:
             for more in ("", "type=TYPE_DROP")
         ]
         before = [answered(TRAFFIC, query) for query in queries]
-        with connection.cursor() as cursor:
-            cursor.execute("DELETE FROM events_trafficevent")
+        execute("DELETE FROM events_trafficevent")
         after = [answered(TRAFFIC, query) for query in queries]
     assert sum(answer["total"] for answer in before) > 0
     # What ends are called is told by their newest events.
@@ -296,8 +296,7 @@ def test_events_from_before_arrivals_were_counted_are_summed_up_too() -> None:
     with clock.set_to(NOW):
         events = [traffic(rx_bytes=5, window_end=ago(n * 600)) for n in range(9)]
         batches.ingest_events(TRAFFIC, numbered(events))
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE events_trafficevent SET n = NULL WHERE id < '6'")
+        execute("UPDATE events_trafficevent SET n = NULL WHERE id < '6'")
         question = "start_date=2026-11-01&end_date=2026-11-20&group_by=user"
         assert answered(TRAFFIC, question)["total"] == 45
         rollups.roll_up(least=1)

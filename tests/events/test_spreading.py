@@ -17,6 +17,7 @@ from events.models import TrafficEvent
 from events.streams import batches, citus, partitions, retention, store
 from events.streams.catalogue import PROXY, STREAMS, TRAFFIC
 from events.streams.citus import Worker
+from events.streams.statements import execute
 from meshmgmt.api.exceptions import describe
 from observability.health import readiness
 from tests.events.backends import second_session
@@ -191,21 +192,19 @@ def test_a_missing_day_is_recognised_by_its_code_or_its_words(
 
 @postgresql
 def test_a_batch_that_fails_by_an_internal_error_is_not_tried_again() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            " RAISE EXCEPTION 'connection not open' USING ERRCODE = 'XX000'; END $$"
-        )
-        cursor.execute(
-            f"CREATE TRIGGER fail BEFORE INSERT ON {TRAFFIC.tally_model._meta.db_table}"
-            " EXECUTE FUNCTION fail()"
-        )
+    execute(
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " RAISE EXCEPTION 'connection not open' USING ERRCODE = 'XX000'; END $$"
+    )
+    execute(
+        f"CREATE TRIGGER fail BEFORE INSERT ON {TRAFFIC.tally_model._meta.db_table}"
+        " EXECUTE FUNCTION fail()"
+    )
     try:
         with pytest.raises(InternalError, match="connection not open"):
             batches.ingest_events(TRAFFIC, [traffic()])
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP FUNCTION fail CASCADE")
+        execute("DROP FUNCTION fail CASCADE")
     assert totals() == (0, 0)
 
 

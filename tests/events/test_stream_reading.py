@@ -14,6 +14,7 @@ from events.models import ProxyEntry, TrafficEvent, TrafficTally
 from events.streams import batches, pages
 from events.streams import proxy as proxy_rows
 from events.streams.catalogue import PROXY, TRAFFIC
+from events.streams.statements import execute
 from events.vocabulary import DIRECTIONS, ENDPOINT_TYPES
 from meshmgmt.core import clock
 from tests.api_client import Api
@@ -352,10 +353,7 @@ def test_connections_do_not_compile_queries() -> None:
 @pytest.mark.parametrize("text", ["100.64.0.7", "ann@mesh.dev", "/a_b", "laptop"])
 def test_the_trigram_index_serves_searches(text: str) -> None:
     batches.ingest_events(TRAFFIC, [traffic()])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off"
-        )
+    execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
     plan = TrafficEvent.objects.filter(search__holds=text).order_by().explain()
     assert "search" in plan.partition("Index Cond")[2], plan
 
