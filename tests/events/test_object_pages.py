@@ -8,13 +8,14 @@ from django.test import RequestFactory
 from django.urls import reverse
 
 from dns.services.settings import dns_settings_update
-from events.admin.objectpages import ObjectPages
+from events.admin.objectpages import ObjectPage, ObjectPages
 from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.core.account import account_id
 from meshmgmt.core.queries import MOST_PARAMETERS
+from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_update
 from tests.admin.signed_in import client_of
 from tests.factories import newest_event, peer, peers
@@ -35,6 +36,11 @@ def links_of(event: AuditEvent, viewer: User) -> list[str]:
     client = client_of(viewer)
     path = reverse("admin:events_auditevent_change", args=[event.pk])
     return re.findall(r'href="([^"]+)"', client.get(path).content.decode())
+
+
+def is_of(page: ObjectPage | None, peer: Peer) -> bool:
+    url = reverse("admin:inventory_peer_change", args=[peer.pk])
+    return page is not None and page.url == url
 
 
 def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User) -> None:
@@ -74,8 +80,7 @@ def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
     page = ObjectPages(request_of_owner).of_event(
         AuditEvent(id=1, target_type="peer", target_id=one.ip)
     )
-    assert page is not None
-    assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
+    assert is_of(page, one)
 
 
 @pytest.mark.usefixtures("wide_range")
@@ -89,8 +94,7 @@ def test_who_has_an_address_by_now_is_not_taken_for_who_had_it(
     peer_update(peer_id=before.pk, ip="100.64.7.2")
     peer("another", ip="100.64.7.1")
     page = ObjectPages(request_of_owner).of_event(event)
-    assert page is not None
-    assert page.url == reverse("admin:inventory_peer_change", args=[before.pk])
+    assert is_of(page, before)
 
 
 @pytest.mark.usefixtures("few_parameters")
@@ -109,8 +113,7 @@ def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
     one = peer("laptop")
     event = AuditEvent(target_type=kind, target_id=one.pk)
     page = ObjectPages(request_of_owner).of_event(event)
-    assert page is not None
-    assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
+    assert is_of(page, one)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,13 @@ class Worker:
         return self.process.pid
 
 
+def ended(directory: Path, count: int) -> int:
+    """Let a process count and be killed; return its id."""
+    worker = Worker(directory, count)
+    worker.counted()
+    return worker.kill()
+
+
 def text(directory: Path) -> str:
     families = exposition.from_library(metricfiles.collect(directory))
     return exposition.render(exposition.complete(families)).decode()
@@ -101,9 +108,7 @@ def test_workers_are_added_up_and_survive_a_kill(directory: Path) -> None:
 
 def test_folding_again_changes_nothing(directory: Path) -> None:
     for _ in range(2):
-        worker = Worker(directory, 30)
-        worker.counted()
-        worker.kill()
+        ended(directory, 30)
         metricfiles.fold_dead(directory)
         metricfiles.fold_dead(directory)
     assert names(directory) == {"counter_folded.db", "histogram_folded.db"}
@@ -113,9 +118,7 @@ def test_folding_again_changes_nothing(directory: Path) -> None:
 
 def test_a_starting_server_begins_at_zero(directory: Path) -> None:
     for _ in range(2):
-        worker = Worker(directory, 30)
-        worker.counted()
-        worker.kill()
+        ended(directory, 30)
         metricfiles.fold_dead(directory)
     survivor = Worker(directory, 5)
     survivor.counted()
@@ -153,9 +156,7 @@ def test_counters_never_fall_while_workers_are_folded(directory: Path) -> None:
 
 
 def test_folded_values_do_not_grow_with_workers_that_ended(directory: Path) -> None:
-    worker = Worker(directory, 10)
-    worker.counted()
-    dead = worker.kill()
+    dead = ended(directory, 10)
     for pid in range(10**9, 10**9 + 50):  # no process has such an id
         for kind in ("counter", "histogram"):
             shutil.copy(directory / f"{kind}_{dead}.db", directory / f"{kind}_{pid}.db")
@@ -177,9 +178,7 @@ def test_a_fold_that_is_killed_neither_loses_nor_doubles_values(
     directory: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     for _ in range(2):
-        worker = Worker(directory, 30)
-        worker.counted()
-        worker.kill()
+        ended(directory, 30)
     does = getattr(Path, step)
 
     def killed(path: Path, *args: object, **kwargs: object) -> object:

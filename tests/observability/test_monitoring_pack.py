@@ -25,6 +25,12 @@ MAPS = "management_account_network_map_object_count_bucket"
 DURATION = "management_http_request_duration_ms_bucket"
 WAIT = "management_store_global_lock_acquisition_duration_micro_bucket"
 
+
+def buckets(name: str, counts: dict[str, int]) -> dict[str, str]:
+    """Return a series for each bound, whose bucket gets so many more every minute."""
+    return {f'{name}{{le="{bound}"}}': f"0+{n}x60" for bound, n in counts.items()}
+
+
 # Alert -> series in which it fires, series in which it does not; one value a minute.
 CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "MeshDown": ({'up{job="mesh"}': "1 0x60"}, {'up{job="mesh"}': "1x60"}),
@@ -40,28 +46,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         },
     ),
     "MeshSlow": (
-        {
-            f'{DURATION}{{le="1000"}}': "0+1x60",
-            f'{DURATION}{{le="2500"}}': "0+10x60",
-            f'{DURATION}{{le="+Inf"}}': "0+10x60",
-        },
-        {f'{DURATION}{{le="1000"}}': "0+10x60", f'{DURATION}{{le="+Inf"}}': "0+10x60"},
+        buckets(DURATION, {"1000": 1, "2500": 10, "+Inf": 10}),
+        buckets(DURATION, {"1000": 10, "+Inf": 10}),
     ),
     "MeshLoginSlow": (
         {"management_grpc_login_request_high_latency_counter": "0x50 1x10"},
         {"management_grpc_login_request_high_latency_counter": "7x60"},
     ),
     "MeshWriteLockContended": (
-        {
-            f'{WAIT}{{le="1000000"}}': "0+1x60",
-            f'{WAIT}{{le="5000000"}}': "0+10x60",
-            f'{WAIT}{{le="+Inf"}}': "0+10x60",
-        },
-        {
-            f'{WAIT}{{le="1000000"}}': "0+10x60",
-            f'{WAIT}{{le="5000000"}}': "0+10x60",
-            f'{WAIT}{{le="+Inf"}}': "0+10x60",
-        },
+        buckets(WAIT, {"1000000": 1, "5000000": 10, "+Inf": 10}),
+        buckets(WAIT, {"1000000": 10, "5000000": 10, "+Inf": 10}),
     ),
     "MeshDatabaseAway": (
         {"mesh_inventory_up": "1x50 0x10"},
@@ -87,9 +81,9 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {'mesh_tokens{state="expiring"}': "0x70", 'mesh_tokens{state="valid"}': "9x70"},
     ),
     "MeshNetworkMapLarge": (
-        {f'{MAPS}{{le="5000"}}': "0+1x60", f'{MAPS}{{le="+Inf"}}': "0+2x60"},
+        buckets(MAPS, {"5000": 1, "+Inf": 2}),
         # Prometheus 3 writes whole bounds as 5000.0.
-        {f'{MAPS}{{le="5000.0"}}': "0+2x60", f'{MAPS}{{le="+Inf"}}': "0+2x60"},
+        buckets(MAPS, {"5000.0": 2, "+Inf": 2}),
     ),
     "MeshPeersVanished": (
         {'mesh_peers{state="connected"}': "100x52 20x8"},

@@ -103,12 +103,19 @@ def _collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
             thread.join()
 
 
-def _need_packages() -> None:
-    if PYTHON.exists():
-        return
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{PYTHON} is missing: `make test-slow` installs it")
-    pytest.skip("the packages are not installed: `make test-slow` does that")
+@contextmanager
+def traced(folder: Path, address: str, **more: str) -> Iterator[Server]:
+    """Yield a server that sends its traces to an address; it ends as it should."""
+    if not PYTHON.exists():
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{PYTHON} is missing: `make test-slow` installs it")
+        pytest.skip("the packages are not installed: `make test-slow` does that")
+    server = Server(folder / "var", SVC_OTEL_ENDPOINT=address, **more)
+    server.start(str(PYTHON), "manage.py", "serve")
+    try:
+        yield server
+    finally:
+        assert server.stop() == 0
 
 
 def _spans(bodies: list[bytes], folder: Path) -> str:
@@ -124,21 +131,14 @@ def _spans(bodies: list[bytes], folder: Path) -> str:
 
 @pytest.mark.slow
 def test_requests_arrive_at_a_collector_without_secrets(tmp_path: Path):
-    _need_packages()
-    with _collector() as (address, received):
-        server = Server(tmp_path / "var", SVC_OTEL_ENDPOINT=address)
-        server.start(str(PYTHON), "manage.py", "serve")
-        try:
-            answer = server.get(
-                f"/api/users/invites/{INVITE_TOKEN}?password={INVITE_TOKEN}",
-                Authorization=f"Token {INVITE_TOKEN}",
-                traceparent=f"00-{'ab' * 16}-{'cd' * 8}-01",
-            )
-            server.get("/api/groups", Host="bad host")
-            admin = server.get("/admin/", Cookie=f"sessionid={INVITE_TOKEN}")
-        finally:
-            stopped = server.stop()
-    assert stopped == 0
+    with _collector() as (address, received), traced(tmp_path, address) as server:
+        answer = server.get(
+            f"/api/users/invites/{INVITE_TOKEN}?password={INVITE_TOKEN}",
+            Authorization=f"Token {INVITE_TOKEN}",
+            traceparent=f"00-{'ab' * 16}-{'cd' * 8}-01",
+        )
+        server.get("/api/groups", Host="bad host")
+        admin = server.get("/admin/", Cookie=f"sessionid={INVITE_TOKEN}")
     assert {path for path, _ in received} == {"/v1/traces"}
     text = _spans([body for _, body in received], tmp_path)
     spans = [line.split("\t") for line in text.splitlines()]
@@ -158,18 +158,11 @@ def test_requests_arrive_at_a_collector_without_secrets(tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_trusted_proxy_continues_its_trace(tmp_path: Path):
-    _need_packages()
-    with _collector() as (address, received):
-        server = Server(
-            tmp_path / "var",
-            SVC_OTEL_ENDPOINT=address,
-            SVC_TRUSTED_PROXIES="127.0.0.1",
-        )
-        server.start(str(PYTHON), "manage.py", "serve")
-        try:
-            server.get("/api/groups", traceparent=f"00-{'ab' * 16}-{'cd' * 8}-01")
-        finally:
-            server.stop()
+    with (
+        _collector() as (address, received),
+        traced(tmp_path, address, SVC_TRUSTED_PROXIES="127.0.0.1") as server,
+    ):
+        server.get("/api/groups", traceparent=f"00-{'ab' * 16}-{'cd' * 8}-01")
     text = _spans([body for _, body in received], tmp_path)
     continued = [line.split("\t") for line in text.splitlines() if "ab" * 16 in line]
     assert "GET /api/groups" in {span[0] for span in continued}
@@ -177,11 +170,5 @@ def test_a_trusted_proxy_continues_its_trace(tmp_path: Path):
 
 @pytest.mark.slow
 def test_without_its_collector_the_server_answers_and_stops(tmp_path: Path):
-    _need_packages()
-    address = f"http://127.0.0.1:{free_port()}"
-    server = Server(tmp_path / "var", SVC_OTEL_ENDPOINT=address)
-    server.start(str(PYTHON), "manage.py", "serve")
-    try:
+    with traced(tmp_path, f"http://127.0.0.1:{free_port()}") as server:
         assert [server.get("/livez").status for _ in range(20)] == [200] * 20
-    finally:
-        assert server.stop() == 0
