@@ -150,7 +150,7 @@ def row(event: CheckedEntry) -> ProxyRow:
     content = event.content
     search = search_text((content.id, content.source_ip, content.host + content.path))
     body = msgspec.json.encode(rendered(content)).decode()
-    return ProxyRow(event.time, *_as_sent(content), search, body)
+    return ProxyRow._make((event.time, *_as_sent(content), search, body))
 
 
 def tally_key(stored: ProxyRow) -> tuple[str, int]:

@@ -1,6 +1,7 @@
 """Sums by hour and day answer what the events themselves would."""
 
 import dataclasses
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -330,7 +331,8 @@ def test_sums_made_by_two_at_once_while_events_come_in_count_each_once() -> None
         for _ in range(5):
             rollups.roll_up(least=1)
 
-    race([partial(send, "a"), partial(send, "b"), sum_up, sum_up])
+    senders: list[Callable[[], None]] = [partial(send, "a"), partial(send, "b")]
+    race([*senders, sum_up, sum_up])
     rollups.roll_up(least=1)
     found = sums()
     assert found == summed_anew()

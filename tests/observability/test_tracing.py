@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -104,7 +104,7 @@ def _collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
 
 
 @contextmanager
-def traced(folder: Path, address: str, **more: str) -> Iterator[Server]:
+def traced(folder: Path, address: str, **more: Any) -> Iterator[Server]:
     """Yield a server that sends its traces to an address; it ends as it should."""
     if not PYTHON.exists():
         if os.environ.get("CI") == "true":
