@@ -16,7 +16,7 @@ from events.audit.specs import (
     written,
 )
 from groups.models import Group
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.resources import column_values
 
 

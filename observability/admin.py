@@ -18,7 +18,7 @@ from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.api.permissions import check_page, may
 from meshmgmt.core import clock
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import account_write
 from meshmgmt.env import LEVEL_NAMES

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection, connections
 
 from meshmgmt import settings
-from meshmgmt.core import account
+from meshmgmt.core import context
 from tests.conftest import on_postgresql
 from tests.runfolder import copy_migrated_database
 
@@ -76,7 +76,7 @@ def _used(config: dict[str, Any]) -> Iterator[None]:
 
 def _forget_the_database() -> None:
     """Forget what the process remembers of its one database."""
-    account.forget()
+    context.forget_account()
     ContentType.objects.clear_cache()
 
 

@@ -18,7 +18,7 @@ from events.audit.specs import all_specs
 from events.directory import directory
 from events.models import AuditEvent
 from meshmgmt.adminsite import home, search
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.queries import batches
 
 EVERY_KIND: Final = ("*",)

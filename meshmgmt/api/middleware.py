@@ -22,8 +22,7 @@ from meshmgmt.api.pages import (
 )
 from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.core import context
-from meshmgmt.core.account import account_id, known_account_id
-from meshmgmt.core.context import Actor, RequestContext
+from meshmgmt.core.context import Actor, RequestContext, account_id, known_account_id
 from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.ids import new_id
 

@@ -28,8 +28,8 @@ from meshmgmt.api.permissions import check_page
 from meshmgmt.configuration.difference import difference
 from meshmgmt.configuration.document import configuration_at, names_at
 from meshmgmt.configuration.sections import SECTIONS, Row
-from meshmgmt.core.account import account_id
 from meshmgmt.core.clock import rfc3339
+from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import NotFound, ServiceError
 
 SIZE: Final = 50

@@ -1,10 +1,11 @@
-"""Who acts, in which request: facts that logs and the audit trail need everywhere.
+"""Who acts, in which request and account: what logs and the audit trail need everywhere.
 
 Kept in one context variable, so nothing has to be handed down through calls. Outside a
-request the actor is the system.
+request the actor is the system. The id of the account is provided by the room that stores
+it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -63,3 +64,33 @@ def scope(context: RequestContext | None = None, **facts: Any) -> Iterator[None]
         yield
     finally:
         _context.reset(token)
+
+
+class _Account:
+    """The id of the one account of this deployment, asked for once per process."""
+
+    provider: Callable[[], str] | None = None
+    id: str = ""
+
+
+def provide_account_id(provider: Callable[[], str]) -> None:
+    """Set the function that reads the id, "" when there is no account yet."""
+    _Account.provider = provider
+
+
+def forget_account() -> None:
+    """Ask again next time: the account was created or replaced."""
+    _Account.id = ""
+
+
+def known_account_id() -> str:
+    """Return the account's id if it was asked for before, else "": no query."""
+    return _Account.id
+
+
+def account_id() -> str:
+    """Return the account's id, "" before the database is set up."""
+    # "" is asked for again: the account may have come meanwhile.
+    if not _Account.id and _Account.provider is not None:
+        _Account.id = _Account.provider()
+    return _Account.id

@@ -8,7 +8,7 @@ from events.audit import specs
 from events.audit.changes import Change, objects_by_id, related_object
 from events.audit.specs import AuditSpec, Meta, switched, switches, written
 from meshmgmt.accounts.models import Account
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.inventory.labels import full_name
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, REPORTED

@@ -22,7 +22,7 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.accounts.setup import account as setup
 from meshmgmt.api.exceptions import describe
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, ServiceError
 from tests.people import person, robot, token_of
 from tests.races import race

@@ -20,7 +20,7 @@ from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.api import versions
 from meshmgmt.api.views import ApiView
 from meshmgmt.core import clock
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
 from tests.factories import group, peer, peers

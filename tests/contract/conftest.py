@@ -24,7 +24,7 @@ from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.control.models import PeerJob
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.delivery.services import subscription_create
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer

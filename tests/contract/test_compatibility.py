@@ -8,7 +8,7 @@ from groups.selectors import all_group_id
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol.management_pb2 import PeerConfig
 from meshmgmt.control.server.messages import read_flow_rule
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
 from tests.factories import group_id, network, numbered, peer

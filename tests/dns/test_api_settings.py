@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from tests.api_client import Api
 from tests.factories import Trail, group_id
 from tests.resource_contract import ok

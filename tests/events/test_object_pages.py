@@ -13,7 +13,7 @@ from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.queries import MOST_PARAMETERS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_update

@@ -13,7 +13,7 @@ from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.control.maps import MapStore
 from meshmgmt.core import clock
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.history import account_at
 from meshmgmt.explain.answers import peer_dns
 from meshmgmt.inventory.models import Peer

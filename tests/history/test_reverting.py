@@ -15,7 +15,7 @@ from meshmgmt.access.models import Policy, SetupKey
 from meshmgmt.access.services.setupkeys import setup_key_rotate
 from meshmgmt.accounts.services.users import user_approve, user_create, user_rename
 from meshmgmt.core import context
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.orderedlinks import all_links, link_rows
 from meshmgmt.core.queries import MOST_PARAMETERS
 from meshmgmt.inventory.models import Peer

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.queries import BATCH
 from meshmgmt.inventory.addresses import is_for_peers, lowest_address
 from meshmgmt.inventory.models import Peer

@@ -10,7 +10,7 @@ from groups.models import Group
 from groups.services import group_update
 from meshmgmt.access.models import Policy
 from meshmgmt.accounts.models import User
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
 from meshmgmt.plans.deeds import essence
 from tests.api_client import Api

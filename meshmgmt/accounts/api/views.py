@@ -45,7 +45,7 @@ from meshmgmt.accounts.services.users import (
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.querystring import truth
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id, replaced
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import (
     Forbidden,
     NotFound,

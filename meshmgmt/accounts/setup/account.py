@@ -9,7 +9,7 @@ from django.db import DEFAULT_DB_ALIAS
 from events.models import AuditEvent
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.models.account import OVERLAY_RANGE
-from meshmgmt.core import account, rooms
+from meshmgmt.core import context, rooms
 from meshmgmt.core.context import SYSTEM, current, scope
 from meshmgmt.core.queries import tables_exist
 from meshmgmt.core.transactions import account_write
@@ -20,7 +20,7 @@ DRAWN_PREFIX: Final = 16
 
 def register() -> None:
     """Make the account after each migration, which includes emptying the database."""
-    account.provide(stored_account_id)
+    context.provide_account_id(stored_account_id)
     for label in ("accounts", "events"):
         # Whichever of the two is set up last finds the tables of both.
         rooms.after_migration(label, after_migration)
@@ -33,7 +33,7 @@ def stored_account_id() -> str:
 
 def after_migration(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
     """Make the account unless it exists or its tables are not there yet."""
-    account.forget()
+    context.forget_account()
     # Sent for each database and each app: not all tables need be there yet.
     if using == DEFAULT_DB_ALIAS and tables_exist(Account, AuditEvent):
         ensure_account()
@@ -55,7 +55,7 @@ def ensure_account() -> Account:
                 found = Account.objects.create(
                     created_by=current().actor.id, network_range=drawn_range()
                 )
-    account.forget()
+    context.forget_account()
     return found
 
 

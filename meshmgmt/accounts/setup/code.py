@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.oidc.configured import is_configured
 from meshmgmt.api.limits import check_guess
-from meshmgmt.core.account import account_id
+from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import Forbidden
 
 LENGTH: Final = 16  # characters of base32: 80 bits
