@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 import meshmgmt
 from meshmgmt import env
-from meshmgmt.core import durable
+from meshmgmt.core import files
 from meshmgmt.core.lane import LOCK_SECONDS
 
 try:
@@ -43,7 +43,7 @@ def _secret_key() -> str:
         # Linked: a process that starts beside this one keeps its key if it was faster.
         with (
             contextlib.suppress(FileExistsError),
-            durable.written(path, path.hardlink_to) as file,
+            files.written(path, path.hardlink_to) as file,
         ):
             file.write(secrets.token_urlsafe(50).encode())
     return path.read_text(encoding="utf-8-sig")

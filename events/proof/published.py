@@ -21,7 +21,7 @@ from events.models import AuditHead, AuditTile
 from events.proof import heads, tree
 from events.proof.hashing import parse_head
 from events.proof.heads import Row
-from meshmgmt.core import appending
+from meshmgmt.core import files
 from meshmgmt.core.filelock import lock
 from meshmgmt.env import PROGRAM
 
@@ -62,7 +62,7 @@ def publish(path: Path | None = None) -> int:
         count = 0
         fresh = _heads_after(0 if last is None else last["tree_size"])
         while found := list(islice(fresh, _AT_ONCE)):
-            appending.append(file, [orjson.dumps(heads.row(head)) for head in found])
+            files.append(file, [orjson.dumps(heads.row(head)) for head in found])
             count += len(found)
         return count
 
@@ -149,9 +149,9 @@ def _heads_after(size: int) -> Iterator[AuditHead]:
 def _locked(path: Path) -> Iterator[IO[bytes]]:
     """Yield the file, open for one process alone, without a line that was cut off."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with appending.opened(path) as file:
+    with files.opened(path) as file:
         lock(file)
-        if appending.is_torn(file):
+        if files.is_torn(file):
             log.warning("%s: its last line was cut off, and is written anew", path)
             whole, _ = _ending(file)
             file.truncate(whole)

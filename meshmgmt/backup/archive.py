@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 import msgspec
 import orjson
 
-from meshmgmt.core import durable
+from meshmgmt.core import files
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -125,7 +125,7 @@ def creating(path: Path) -> Iterator[Writer]:
     try:
         if path.exists():
             raise FileExistsError
-        with durable.written(path, name) as file:
+        with files.written(path, name) as file:
             writer = Writer(file)
             try:
                 yield writer

@@ -22,7 +22,7 @@ from meshmgmt.accounts.services.users import (
     user_set_password,
 )
 from meshmgmt.accounts.tokens import token_hash
-from meshmgmt.core import clock, durable
+from meshmgmt.core import clock, files
 from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
@@ -123,5 +123,5 @@ def _kept(path: Path) -> str:
 
 def _keep(path: Path, secret: str) -> None:
     """Write the file whole or not at all, with mode 600 from the start."""
-    with durable.written(path, lambda made: made.replace(path)) as file:
+    with files.written(path, lambda made: made.replace(path)) as file:
         file.write(f"{secret}\n".encode())

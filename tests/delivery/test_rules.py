@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.core import appending, clock
+from meshmgmt.core import clock, files
 from meshmgmt.core.sealing import Unreadable
 from meshmgmt.delivery import rules
 from meshmgmt.delivery.feeds import Event
@@ -314,8 +314,8 @@ def test_a_file_below_a_link_that_leads_out_is_not_written(
 
 
 def test_lines_wait_for_whoever_appends_to_the_same_file(inside: Path) -> None:
-    with appending.opened(inside / "x") as other:
-        appending.append(other, [b"first"])
+    with files.opened(inside / "x") as other:
+        files.append(other, [b"first"])
         writer = Thread(target=append, args=["x", b"second"])
         writer.start()
         writer.join(0.1)

@@ -216,7 +216,7 @@ def test_a_secret_file_never_holds_half_a_secret(
     def no_space(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("meshmgmt.core.durable.os.fsync", no_space)
+    monkeypatch.setattr("meshmgmt.core.files.os.fsync", no_space)
     with pytest.raises(OSError, match="No space"):
         firstrun.prepare(folder, "mesh.internal")
     assert (folder / "token").read_text() == "the old one"

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from meshmgmt.core import appending
+from meshmgmt.core import files
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.senders.outcomes import NotDelivered
@@ -21,5 +21,5 @@ def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
     # Whoever may write below the folder could lead us elsewhere.
     if not path.parent.resolve().is_relative_to(root.resolve()):
         raise NotDelivered("the path leads out of SVC_DELIVERY_DIR")
-    with appending.opened(path) as file:
-        appending.append(file, [event.body for event in events])
+    with files.opened(path) as file:
+        files.append(file, [event.body for event in events])

@@ -1,12 +1,43 @@
-"""Files that only grow, line by line, by whoever writes them next. No Django."""
+"""Files that outlast a power cut: written whole or not at all, or grown by lines.
+
+No Django.
+"""
 
 import errno
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from meshmgmt.core.filelock import lock
+
+
+@contextmanager
+def written(path: Path, name: Callable[[Path], object]) -> Iterator[IO[bytes]]:
+    """Yield a file for the content of `path`, its owner's alone.
+
+    Once that is on the disk `name` gives it the name, told what it is called until then:
+    `Path.replace`, or what spares a file that is there. Raises OSError.
+    """
+    with tempfile.NamedTemporaryFile(
+        dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
+    ) as file:  # 0600
+        temporary = Path(file.name)
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            name(temporary)
+        finally:
+            temporary.unlink(missing_ok=True)
+    # The name is in the folder, not in the file.
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def opened(path: Path) -> IO[bytes]:
