@@ -12,7 +12,7 @@ from events.activities import Activity
 from events.admin.objectpages import ObjectPages, kind_of
 from events.audit.reading import last_id, newest_first
 from events.models import AuditEvent
-from meshmgmt.core.counting import counted
+from meshmgmt.core.printable import counted
 from meshmgmt.core.transactions import account_write, joined_write
 
 MOST: Final = 500

@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from events.streams.catalogue import STREAMS, Stream
 from events.streams.statements import execute, fetched
-from meshmgmt.core.counting import counted
+from meshmgmt.core.printable import counted
 
 WAIT_MS: Final = 900
 """How long a worker may take to answer a check; one that is well needs a few."""

@@ -24,8 +24,7 @@ from groups.memberships import Part, carry_out, plan
 from groups.models import Group, GroupPeer
 from groups.selectors import static_groups
 from meshmgmt.adminsite.fields import OrderedListField
-from meshmgmt.core.counting import counted
-from meshmgmt.core.printable import printable
+from meshmgmt.core.printable import counted, printable
 from meshmgmt.core.transactions import account_write
 
 TEMPLATE: Final = "admin/groups/changing.html"

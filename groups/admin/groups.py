@@ -23,9 +23,8 @@ from groups.selectors import static_groups
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.adminsite.look import shown
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
-from meshmgmt.core.counting import counted
 from meshmgmt.core.orderedlinks import member_keys
-from meshmgmt.core.printable import printable
+from meshmgmt.core.printable import counted, printable
 
 
 class GroupForm(ServiceForm):

@@ -10,7 +10,7 @@ from meshmgmt.accounts.signin import record_sign_in
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules
 from meshmgmt.core.jobs import HOUR, register_job
-from meshmgmt.core.notices import register_start_notice
+from meshmgmt.core.rooms import register_start_notice
 
 
 def register() -> None:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from meshmgmt.control.maps import MapStore
-from meshmgmt.core.counting import counted
-from meshmgmt.core.printable import printable
+from meshmgmt.core.printable import counted, printable
 from meshmgmt.explain.resolution.model import Phrase, text_of
 from meshmgmt.mesh import NetworkMap
 from meshmgmt.mesh.firewall import receiver, rule_ports

@@ -1,4 +1,4 @@
-"""Texts that others chose, as they may stand on one line of a terminal or a log."""
+"""Texts for people: what others chose, as a line may hold it, and numbers of things."""
 
 
 def printable(text: str) -> str:
@@ -13,3 +13,8 @@ def printable(text: str) -> str:
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 peer`, `2 peers`, `1,200 peers`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

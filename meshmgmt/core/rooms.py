@@ -2,9 +2,14 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Final
 
 from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
+
+from meshmgmt.core.registry import Registry
+
+_notices: Final = Registry[Callable[[], str], Callable[[], str]]()
 
 
 class Room(AppConfig):
@@ -22,3 +27,16 @@ def after_migration(label: str, receiver: Callable[..., None]) -> None:
         sender=apps.get_app_config(label),
         dispatch_uid=f"{receiver.__module__}.{receiver.__name__}.{label}",
     )
+
+
+def register_start_notice(notice: Callable[[], str]) -> None:
+    """Add a function that returns a text to print when a server starts, "" for none.
+
+    Beside its logs, so it may hold what must never be logged.
+    """
+    _notices.add(notice, notice)
+
+
+def start_notices() -> list[str]:
+    """Return the texts to print now."""
+    return [text for notice in _notices if (text := notice())]

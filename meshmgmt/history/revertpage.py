@@ -15,8 +15,8 @@ from events.audit.reading import event_by_id, events_of_request
 from events.models import AuditEvent
 from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.plans import Plan
-from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.printable import counted
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.history.reverting import Reversal
 from meshmgmt.plans.rehearsal import carried_out

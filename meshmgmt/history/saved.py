@@ -10,7 +10,7 @@ from meshmgmt.control.changes import newest_serial
 from meshmgmt.control.server.figures import Delivered, delivered
 from meshmgmt.core import clock
 from meshmgmt.core.collector import nothing_to_collect
-from meshmgmt.core.counting import counted
+from meshmgmt.core.printable import counted
 from meshmgmt.history.past import account_after
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh, affected

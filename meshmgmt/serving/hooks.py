@@ -127,7 +127,7 @@ def post_worker_init(worker: Any) -> None:
 
 def print_notices() -> None:
     """Say on standard output what rooms have to say at a start."""
-    from meshmgmt.core.notices import start_notices  # noqa: PLC0415 - needs the rooms
+    from meshmgmt.core.rooms import start_notices  # noqa: PLC0415 - needs the rooms
 
     for text in start_notices():
         sys.stdout.write(f"{text}\n")

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from meshmgmt.core import runtime
-from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import first_line
+from meshmgmt.core.printable import counted
 from meshmgmt.core.transactions import sqlite_patience
 from meshmgmt.env import PROGRAM
 from observability.database import statistics

@@ -9,7 +9,7 @@ import meshmgmt
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.setup.code import is_setup_code, setup_code, start_notice
 from meshmgmt.api import limits
-from meshmgmt.core.notices import start_notices
+from meshmgmt.core.rooms import start_notices
 from tests.api_client import Answer, Api
 from tests.factories import Trail
 from tests.people import api_as, person

@@ -14,6 +14,7 @@ from events.streams.catalogue import STREAMS, Stream
 from events.streams.spreading import Refused
 from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import first_line
+from meshmgmt.core.printable import counted
 
 _GIB: Final = 2**30
 _UNCLEARED: Final = (

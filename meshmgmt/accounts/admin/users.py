@@ -28,7 +28,7 @@ from meshmgmt.adminsite.bulk import BulkAction, refuse_too_many
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import number_of
-from meshmgmt.core.counting import counted
+from meshmgmt.core.printable import counted
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from meshmgmt.core.counting import counted
 from meshmgmt.core.names import (
     MAX_OCTETS,
     WILDCARD,
@@ -13,6 +12,9 @@ from meshmgmt.core.names import (
     quoted,
 )
 from meshmgmt.explain.lint.finding import Facts, Finding
+from meshmgmt.core.printable import counted
+from meshmgmt.explain.lint.facts import Facts
+from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.mesh.snapshot import Zone
 
 

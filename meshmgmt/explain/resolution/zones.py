@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from meshmgmt.core.counting import counted
 from meshmgmt.core.names import WILDCARD, is_subdomain
 from meshmgmt.explain.resolution.model import OutcomeKind, Step
+from meshmgmt.core.printable import counted
+from meshmgmt.explain.resolution.model import (
+    OutcomeKind,
+    Step,
+)
 from meshmgmt.mesh.peerdns import EffectiveZone, PeerDns
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import Record

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from meshmgmt.core.counting import counted
-from meshmgmt.core.printable import printable
+from meshmgmt.core.printable import counted, printable
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import account_findings
 from meshmgmt.explain.api.serializers import FindingSerializer
