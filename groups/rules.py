@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from meshmgmt.core import textrules
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 
 MAX_RESOURCE_ID: Final = 255
 RESOURCE_TYPES: Final = ("peer", "host", "subnet", "domain")

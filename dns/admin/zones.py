@@ -21,8 +21,7 @@ from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import enabled, shown
 from meshmgmt.adminsite.pages import ServiceForm, number_of
-from meshmgmt.core.errors import InvalidArgument, ServiceError
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, InvalidArgument, ServiceError
 from meshmgmt.core.printable import counted
 
 

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from dns.content import InvalidContentError, parse_nameserver_ip
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.names import InvalidNameError, parse_name, quoted
 from meshmgmt.core.textrules import unknown_id_errors
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dns.content import RECORD_TYPES, InvalidContentError, canonical_content
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, is_subdomain, quoted
 
 MAX_TTL = 2**31 - 1  # RFC 2181, Section 8

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, parse_name, quoted
 from meshmgmt.core.textrules import unknown_id_errors
 

@@ -5,7 +5,7 @@ from typing import Final
 from dns.content import parse_nameserver_ip
 from dns.models import NameserverGroup
 from dns.rules.nameservers import nameserver_group_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.resources import Resource, Write
 
 

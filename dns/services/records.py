@@ -8,7 +8,7 @@ from dns.models import Record
 from dns.rules.records import StoredRecord, record_conflicts, record_errors
 from dns.services.zones import RECORDS_AT_ONCE, zones
 from events.audit.audited import audited_bulk_delete
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.queries import Prepared
 from meshmgmt.core.resources import Resource, Write
 from meshmgmt.core.transactions import account_write

@@ -16,8 +16,7 @@ from dns.zonefile.lexer import ZoneFileError
 from dns.zonefile.reader import ZoneFile, read_zone
 from dns.zonefile.writer import unwritable, write_zone
 from events.audit.audited import audited_bulk_create, audited_bulk_delete
-from meshmgmt.core.errors import Conflict, InvalidArgument
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import Conflict, FieldError, InvalidArgument
 from meshmgmt.core.names import canonical, quoted
 from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import account_write, in_pieces, read_snapshot

@@ -7,7 +7,7 @@ from dns.models import Zone
 from dns.rules.zones import zone_errors
 from events.audit.audited import audited_bulk_delete
 from meshmgmt.accounts.selectors import account_domain
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical
 from meshmgmt.core.resources import Resource, Write
 from meshmgmt.core.transactions import account_write, in_pieces

@@ -20,8 +20,7 @@ from events.proof.merkle import Tree
 from meshmgmt.api.exports import NdjsonRenderer, ndjson_lines
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
-from meshmgmt.core.errors import BadRequest, Conflict, NotFound
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import BadRequest, Conflict, FieldError, NotFound
 
 # Below 2^63, the largest id of a database.
 _LARGEST: Final = 10**18 - 1

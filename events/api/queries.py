@@ -16,8 +16,7 @@ from drf_spectacular.utils import OpenApiParameter
 
 from meshmgmt.core import clock
 from meshmgmt.core.durations import UNITS
-from meshmgmt.core.errors import BadRequest
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import BadRequest, FieldError
 
 _DIGITS: Final = re.compile(r"[0-9]+")
 _MOST_DIGITS: Final = 18

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from dns.content import RECORD_TYPES
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.names import (
     InvalidNameError,
     canonical,

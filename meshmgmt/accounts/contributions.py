@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 
 if TYPE_CHECKING:
     from django.db.models import Field

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.roles import Role
 
 MAX_NAME: Final = 255

@@ -7,8 +7,7 @@ from urllib.parse import unquote_to_bytes
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from meshmgmt.core.errors import BadRequest
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import BadRequest, FieldError
 from meshmgmt.core.names import quoted
 
 Absent = TypeVar("Absent")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 
 BUNDLE: Final = "bundle"
 LONGEST_MINUTES: Final = 5

@@ -2,9 +2,17 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Self
 
-from meshmgmt.core.fielderrors import FieldError
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with the field at `field` (a path such as `nameservers[1].port`)."""
+
+    field: str
+    message: str
+    conflict: bool = False
 
 
 class ServiceError(Exception):

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import models
 
-from meshmgmt.core.errors import NotFound, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, NotFound, raise_field_errors
 from meshmgmt.core.orderedlinks import (
     OrderedLink,
     all_links,

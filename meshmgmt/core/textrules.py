@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 
 MAX_NAME: Final = 255
 MAX_DESCRIPTION: Final = 1000

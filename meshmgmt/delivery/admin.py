@@ -27,8 +27,7 @@ from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import ServiceForm
 from meshmgmt.adminsite.tokens import SecretPages
-from meshmgmt.core.errors import ServiceError
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, ServiceError
 from meshmgmt.delivery.feeds import newest
 from meshmgmt.delivery.homecards import DeliveryStateFilter
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription

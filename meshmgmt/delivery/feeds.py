@@ -24,7 +24,7 @@ from events.models import AuditEvent
 from events.streams import citus
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from meshmgmt.core import clock
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery.models import Subscription

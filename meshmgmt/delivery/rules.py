@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.textrules import MAX_NAME
 
 MAX_EVENTS: Final = 500

@@ -16,11 +16,11 @@ from events.audit.emission import audit_record
 from meshmgmt.core import clock
 from meshmgmt.core.errors import (
     Conflict,
+    FieldError,
     InvalidArgument,
     PreconditionFailed,
     raise_field_errors,
 )
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.delivery.feeds import FEEDS, filter_errors

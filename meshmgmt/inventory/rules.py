@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.textrules import not_found
 from meshmgmt.inventory.addresses import is_for_peers
 from meshmgmt.inventory.flags import STORED_FLAGS

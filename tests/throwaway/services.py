@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.resources import Resource, Write
 from meshmgmt.core.textrules import name_errors, unknown_id_errors
 from tests.throwaway.models import Thing

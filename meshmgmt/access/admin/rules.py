@@ -28,8 +28,7 @@ from meshmgmt.access.services.policies import stored_rule, stored_rules
 from meshmgmt.adminsite.fields import LinesField, PartFormSet
 from meshmgmt.adminsite.look import enabled, spelt
 from meshmgmt.adminsite.pages import ServiceForm
-from meshmgmt.core.errors import InvalidArgument, ServiceError
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, InvalidArgument, ServiceError
 from meshmgmt.inventory.models import NetworkResource
 
 RULES_A_PAGE: Final = 20

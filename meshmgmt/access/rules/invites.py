@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from meshmgmt.accounts.rules import EMAIL_TAKEN, email_errors, role_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors, range_errors
 

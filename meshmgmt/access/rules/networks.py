@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from meshmgmt.access.rules.routes import network_text
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.core.textrules import description_errors, name_errors, unknown_id_errors
 

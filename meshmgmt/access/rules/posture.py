@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, Final
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.textrules import description_errors, length_errors, name_errors
 
 ACTIONS: Final = ("allow", "deny")

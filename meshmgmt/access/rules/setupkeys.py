@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.textrules import name_errors, range_errors, unknown_id_errors
 
 REUSABLE: Final = "reusable"

@@ -9,7 +9,7 @@ from groups.services import change_groups_of_peers, group_create
 from meshmgmt.access.models import UserAutoGroup
 from meshmgmt.access.rules.setupkeys import auto_group_errors
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer

@@ -18,8 +18,7 @@ from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock, context
-from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, PreconditionFailed, raise_field_errors
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.queries import found

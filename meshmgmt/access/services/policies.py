@@ -20,7 +20,7 @@ from meshmgmt.access.rules.policies import (
     policy_errors,
 )
 from meshmgmt.access.selectors.policies import RuleLists
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import OrderedLink, set_members
 from meshmgmt.core.resources import Resource, Row, Write, columns
 

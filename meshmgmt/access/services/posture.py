@@ -8,7 +8,7 @@ import pycountry
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.access.rules.posture import canonical_checks, posture_errors
 from meshmgmt.access.services.removal import take_posture_check_out
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.resources import Resource, Write
 from meshmgmt.core.transactions import account_write
 

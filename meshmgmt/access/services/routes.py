@@ -9,7 +9,7 @@ from meshmgmt.access.rules.routes import (
     network_text,
     route_errors,
 )
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.core.resources import Resource, Row, Values, Write
 

@@ -18,8 +18,7 @@ from meshmgmt.access.services.autogroups import errors_of_auto_groups
 from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.durations import GRACE
-from meshmgmt.core.errors import NotFound, PreconditionFailed
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, NotFound, PreconditionFailed
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.core.queries import Prepared, columns_of, loaded, stored
 from meshmgmt.core.resources import Resource, Values, Write

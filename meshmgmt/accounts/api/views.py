@@ -47,13 +47,13 @@ from meshmgmt.api.querystring import truth
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id, replaced
 from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import (
+    FieldError,
     Forbidden,
     NotFound,
     PreconditionFailed,
     ServiceError,
     raise_field_errors,
 )
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot

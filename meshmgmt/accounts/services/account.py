@@ -15,8 +15,7 @@ from meshmgmt.accounts.settingrules import (
 )
 from meshmgmt.accounts.setup.account import ensure_account
 from meshmgmt.accounts.signals import ranges_changed
-from meshmgmt.core.errors import raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, raise_field_errors
 from meshmgmt.core.textrules import not_found
 from meshmgmt.core.transactions import account_write
 

@@ -8,7 +8,7 @@ from meshmgmt.accounts.rules import token_errors
 from meshmgmt.accounts.tokens import new_token, token_hash
 from meshmgmt.core import clock, context
 from meshmgmt.core.durations import GRACE
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.resources import Resource, Values, Write, column_values
 from meshmgmt.core.transactions import account_write
 

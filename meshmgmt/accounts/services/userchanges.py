@@ -27,11 +27,11 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.core.errors import (
     Conflict,
+    FieldError,
     Forbidden,
     PreconditionFailed,
     raise_field_errors,
 )
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors
 from meshmgmt.core.transactions import account_write

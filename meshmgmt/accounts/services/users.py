@@ -30,8 +30,12 @@ from meshmgmt.accounts.rules import (
     user_name_errors,
 )
 from meshmgmt.accounts.signals import user_blocked, user_deleting
-from meshmgmt.core.errors import Conflict, InvalidArgument, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import (
+    Conflict,
+    FieldError,
+    InvalidArgument,
+    raise_field_errors,
+)
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.queries import found
 from meshmgmt.core.roles import Role

@@ -9,8 +9,7 @@ from meshmgmt.accounts.rules import email_errors, token_errors
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.api.middleware import set_actor
-from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, PreconditionFailed, raise_field_errors
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors
 from meshmgmt.core.transactions import account_write

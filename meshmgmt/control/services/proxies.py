@@ -15,7 +15,7 @@ from meshmgmt.control.protocol import proxy_pb2
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.control.services.reporting import plain
 from meshmgmt.core import clock
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.textrules import name_errors, range_errors
 

@@ -18,7 +18,7 @@ import orjson
 from events.audit.audited import audited_bulk_create
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.rules import fold_email
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address
 from meshmgmt.inventory.models import Peer

@@ -7,8 +7,12 @@ from typing import Any, Final
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.core import context
-from meshmgmt.core.errors import InvalidArgument, PreconditionFailed, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import (
+    FieldError,
+    InvalidArgument,
+    PreconditionFailed,
+    raise_field_errors,
+)
 from meshmgmt.core.queries import Prepared, found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address, probed_address
