@@ -167,7 +167,7 @@ MIDDLEWARE = [
     "observability.middleware.ObservabilityMiddleware",
     "meshmgmt.api.middleware.PagesMiddleware",
     "meshmgmt.api.middleware.TransportMiddleware",
-    "meshmgmt.api.cors.CorsMiddleware",
+    "meshmgmt.api.middleware.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 
 from meshmgmt.api.bodies import discard_rest
 from meshmgmt.api.exceptions import describe, error_answer, error_response, tell
@@ -41,6 +43,17 @@ LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
 NOT_ALLOWED: Final = 405
 _PAGES: Final = ("GET", "HEAD", "POST", "OPTIONS")
 """What Django's own pages tell apart: they take any other method for GET."""
+
+_CORS_METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+_CORS_ALLOWED: Final = (
+    "Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match,"
+    " X-Plan-Hash"
+)
+_CORS_EXPOSED: Final = (
+    "X-Request-Id, Link, X-Total-Count, X-Total-Count-Precision, Retry-After,"
+    " Idempotency-Replayed, ETag, X-Search-Scope, Audit-Tree-Head"
+)
+_PREFLIGHT_SECONDS: Final = 600
 
 
 def source_address(request: HttpRequest) -> str:
@@ -251,6 +264,44 @@ def _bound_to_loopback() -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+class CorsMiddleware(_Wrapped):
+    """Answers preflights and marks answers to allowed origins (Fetch standard).
+
+    Off unless `SVC_CORS_ALLOWED_ORIGINS` names origins.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        super().__init__(get_response)
+        self.allowed = settings.SVC.cors_allowed_origins
+        if not self.allowed:
+            raise MiddlewareNotUsed
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Handle a request under `/api`; others are never shared."""
+        if not request.path.startswith("/api/"):
+            return self.get_response(request)
+        origin = request.headers.get("Origin", "")
+        granted = (
+            "*" if "*" in self.allowed else origin if origin in self.allowed else ""
+        )
+        preflight = (
+            request.method == "OPTIONS"
+            and "Access-Control-Request-Method" in request.headers
+        )
+        # 204 as the reference answers it; a preflight never has a token.
+        response = HttpResponse(status=204) if preflight else self.get_response(request)
+        # Also where it is not granted, or a cache would give that answer to who may.
+        patch_vary_headers(response, ["Origin"])
+        if origin and granted:
+            response["Access-Control-Allow-Origin"] = granted
+            response["Access-Control-Expose-Headers"] = _CORS_EXPOSED
+            if preflight:
+                response["Access-Control-Allow-Methods"] = _CORS_METHODS
+                response["Access-Control-Allow-Headers"] = _CORS_ALLOWED
+                response["Access-Control-Max-Age"] = str(_PREFLIGHT_SECONDS)
+        return response
 
 
 class SessionActorMiddleware(_Wrapped):

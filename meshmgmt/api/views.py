@@ -17,13 +17,12 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
 
 from meshmgmt.api import plans, retries, versions
-from meshmgmt.api.answers import note_size, room_for
 from meshmgmt.api.bodies import ApiRequest
 from meshmgmt.api.conditions import Condition, answered
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.querystring import once, refuse_misspelt, require_utf8, truth
-from meshmgmt.api.renderers import to_json
+from meshmgmt.api.renderers import note_size, room_for, to_json
 from meshmgmt.api.versions import ConditionalRead, etag_of
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound

@@ -10,8 +10,8 @@ from django.test import RequestFactory
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.api import answers, limits
-from meshmgmt.api.answers import LARGE_BYTES, note_size, room_for
+from meshmgmt.api import limits, renderers
+from meshmgmt.api.renderers import LARGE_BYTES, note_size, room_for
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import Unavailable
 from tests.races import race
@@ -21,7 +21,7 @@ KIND = "a list"
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_sizes", {})
+    monkeypatch.setattr(renderers, "_sizes", {})
     monkeypatch.setattr(
         limits, "LIMITS", limits.Limits(None, None, limits.LIMITS.guesses)
     )
@@ -113,7 +113,7 @@ def occupied() -> Iterator[Event]:
 
 @pytest.mark.usefixtures("occupied")
 def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers.readers, "patience", 0.01)
+    monkeypatch.setattr(renderers.readers, "patience", 0.01)
     with pytest.raises(Unavailable), room_for(KIND):
         pytest.fail("there was room for two")
     answer = read()
@@ -125,7 +125,7 @@ def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch) -> None
 def test_readers_are_sent_away_when_no_turn_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answers.readers, "grace", 0.1)
+    monkeypatch.setattr(renderers.readers, "grace", 0.1)
     ListView.size, ListView.together = 10, Barrier(1)
     with ThreadPoolExecutor(4) as pool:
         away = list(pool.map(lambda _: read(), range(20)))
@@ -142,7 +142,7 @@ def test_eight_readers_of_a_list_of_four_megabytes_are_served() -> None:
 def test_one_small_answer_does_not_make_a_kind_small() -> None:
     note_size(KIND, 2 * LARGE_BYTES)
     note_size(KIND, 10)
-    assert answers._sizes[KIND] > LARGE_BYTES
+    assert renderers._sizes[KIND] > LARGE_BYTES
     for _ in range(50):
         note_size(KIND, 10)
     with room_for(KIND):

@@ -12,7 +12,7 @@ from meshmgmt.env import BASE_DIR
 ROOMS = ("meshmgmt", "dns", "groups", "events", "observability")
 KEPT = {
     "events/admin/homecards.py": "_kept",
-    "meshmgmt/api/answers.py": "_sizes",
+    "meshmgmt/api/renderers.py": "_sizes",
     "meshmgmt/api/documentation.py": "_documents",
     "meshmgmt/delivery/worker.py": "_running",
     "meshmgmt/explain/findings.py": "_kept",
