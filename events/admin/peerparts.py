@@ -13,7 +13,7 @@ from events.models import AuditEvent, TrafficEvent
 from events.streams.hours import HOUR
 from events.streams.subjects import TRAFFIC_SUBJECT
 from events.streams.summaries import Question, summarise
-from meshmgmt.adminsite import charts, home
+from meshmgmt.adminsite import home
 from meshmgmt.adminsite.look import moment
 from meshmgmt.core import clock
 
@@ -54,9 +54,9 @@ def traffic_of(request: HttpRequest, peer_id: str) -> dict[str, Any] | None:
     return {
         "size": shown_size(sum(sizes)),
         "largest": shown_size(max(sizes)),
-        "path": charts.columns(sizes),
-        "width": charts.WIDTH,
-        "height": charts.HEIGHT,
+        "path": home.chart(sizes),
+        "width": home.CHART_WIDTH,
+        "height": home.CHART_HEIGHT,
         "drops": sum(drops),
         "sides": [_side(peer_id, *ends) for ends in _SIDES],
         "week_url": home.list_url(

@@ -29,7 +29,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from meshmgmt.adminsite import home, menu, saved, stale, trail
+from meshmgmt.adminsite import home, menu, stale, trail
 from meshmgmt.adminsite.bulk import BulkAction
 from meshmgmt.adminsite.fields import part_asked
 from meshmgmt.adminsite.lists import ListAdmin
@@ -350,7 +350,7 @@ class ServiceAdmin(ListAdmin):
         fail_silently: bool = False,
     ) -> None:
         """Tell what was done; of a write, the next page says what became of it."""
-        tags = saved.tags_of(level, extra_tags)
+        tags = trail.tags_of(level, extra_tags)
         super().message_user(request, message, level, tags, fail_silently)
 
     def history_view(

@@ -10,7 +10,7 @@ from events.admin.homecards import course, first_hour
 from events.models import TrafficEvent
 from events.streams.subjects import TRAFFIC_SUBJECT
 from meshmgmt.accounts.models import User
-from meshmgmt.adminsite import charts
+from meshmgmt.adminsite import home
 from tests.events.samples import moment, traffic
 from tests.people import api_of
 
@@ -44,6 +44,6 @@ def test_each_hour_holds_what_its_events_hold(owner: User, minutes: list[int]) -
 
 @given(st.lists(st.none() | st.integers(0, 10**9), max_size=200))
 def test_a_chart_has_a_column_for_each_value(values: list[int | None]) -> None:
-    path = charts.columns(values)
+    path = home.chart(values)
     assert path.count("M") == sum(1 for value in values if value)
     assert path.count("z") == path.count("M")

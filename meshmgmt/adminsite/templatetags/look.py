@@ -1,4 +1,4 @@
-"""Tags and filters of the admin site's look."""
+"""Tags and filters of the admin site's look, and the cards of its first page."""
 
 import re
 from typing import Any, Final
@@ -8,7 +8,8 @@ from django.template.defaultfilters import capfirst, stringfilter
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from meshmgmt.adminsite import look, menu
+from meshmgmt.adminsite import home, look, menu
+from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(:\d\d)Z(?=</t[dh]>$)")
@@ -29,6 +30,12 @@ def visible(text: str) -> str:
 
 
 register.filter("visible", stringfilter(visible), is_safe=True)
+
+
+@register.inclusion_tag("admin/includes/home_cards.html", takes_context=True)
+def home_cards(context: template.Context) -> dict[str, Any]:
+    """Show what the rooms say to the signed-in user, and when they said it."""
+    return {"cards": home.cards(context["request"]), "now": clock.now()}
 
 
 @register.simple_tag
