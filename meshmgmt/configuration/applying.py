@@ -24,7 +24,7 @@ from meshmgmt.configuration.document import (
 from meshmgmt.configuration.sections import SECTIONS, Row, Section, keyed, schema
 from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
 from meshmgmt.movingin.references import UnknownReferenceError, translated
-from meshmgmt.plans.rehearsal import carried_out
+from meshmgmt.plans.planner import carried_out
 
 
 def check_form(document: Any) -> None:

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import path
 
-from meshmgmt.configuration.api.views import ConfigSchemaView, ConfigView
+from meshmgmt.configuration.api import ConfigSchemaView, ConfigView
 from meshmgmt.configuration.comparepage import compare_page
 
 urlpatterns = [

@@ -19,7 +19,7 @@ from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.printable import counted
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.history.reverting import Reversal
-from meshmgmt.plans.rehearsal import carried_out
+from meshmgmt.plans.planner import carried_out
 
 MOVED = "Something else would be done by now than what was shown: look at it again."
 

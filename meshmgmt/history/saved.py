@@ -1,15 +1,26 @@
-"""What a write did to peers, asked for after it: the write itself costs nothing more."""
+"""What a write did to peers: who gets another map, and who has it.
+
+Asked for after it, so the write itself costs nothing more; the admin site says it.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
-from events.audit.reading import span_of_request
+from django.contrib import admin
+from django.http import Http404, HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from events.audit.reading import event_by_id, newest_of_request, span_of_request
 from events.models import AuditEvent
+from meshmgmt.adminsite import home
+from meshmgmt.api.permissions import check_page, may
 from meshmgmt.control.changes import newest_serial
 from meshmgmt.control.server.figures import Delivered, delivered
 from meshmgmt.core import clock
 from meshmgmt.core.collector import nothing_to_collect
+from meshmgmt.core.errors import InvalidArgument, NotFound
 from meshmgmt.core.printable import counted
 from meshmgmt.history.past import account_after
 from meshmgmt.inventory.models import Peer
@@ -18,6 +29,7 @@ from meshmgmt.meshstate import load
 from meshmgmt.plans.peers import told_anew
 
 FEW_PEERS: Final = 1000
+PART: Final = "admin/history/includes/saved.html"
 _KEPT: Final = 64
 
 
@@ -76,3 +88,46 @@ def _effect(request_id: str, first: int, last: int) -> Effect:
 def _mesh_after(event_id: int) -> Mesh:
     with account_after(event_id), nothing_to_collect():
         return Mesh(load(), clock.now().timestamp())
+
+
+def saved_page(request: HttpRequest, event_id: str) -> TemplateResponse:
+    """Tell how far the change of an event has come; to a script, that alone."""
+    check_page(request, "peers")
+    try:
+        event = event_by_id(event_id)
+    except NotFound as error:
+        raise Http404 from error
+    facts = {**_facts(request, event), **_progress(event)}
+    if home.is_renewal(request):
+        return TemplateResponse(request, PART, facts)
+    site = admin.site.each_context(request)
+    facts |= {**site, "title": "Who has the change", "event": event}
+    return TemplateResponse(request, "admin/history/saved.html", facts)
+
+
+def saved_part(request: HttpRequest, request_id: str) -> dict[str, Any]:
+    """Return what the page after a write says of it; nothing if nothing was written."""
+    event = newest_of_request(request_id) if may(request, "peers") else None
+    if event is None:
+        return {}
+    facts = _facts(request, event)
+    if is_quick():
+        return {**facts, **_progress(event)}
+    return {**facts, "told": "", "pending": True}
+
+
+def _progress(event: AuditEvent) -> dict[str, Any]:
+    try:
+        effect = effect_of(event)
+    except InvalidArgument:
+        told = "Too much was changed since to tell who got another map."
+        return {"told": told, "pending": False}
+    progress = effect.progress()
+    return {"told": in_words(effect, progress), "pending": not progress.is_done}
+
+
+def _facts(request: HttpRequest, event: AuditEvent) -> dict[str, Any]:
+    trail = ""
+    if request.user.has_perm("events.view_auditevent"):
+        trail = home.list_url(AuditEvent, {"search": event.request_id})
+    return {"saved_url": reverse("admin-saved", args=[event.pk]), "trail_url": trail}

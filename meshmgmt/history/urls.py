@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.urls import path
 
-from meshmgmt.history.api.views import RevertView
+from meshmgmt.history.api import RevertView
 from meshmgmt.history.revertpage import revert_page
-from meshmgmt.history.savedpage import saved_page
+from meshmgmt.history.saved import saved_page
 
 urlpatterns = [
     path(

@@ -12,7 +12,7 @@ from meshmgmt.access.models import Policy
 from meshmgmt.accounts.models import User
 from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
-from meshmgmt.plans.deeds import essence
+from meshmgmt.plans.planner import essence
 from tests.api_client import Api
 from tests.factories import Trail, group, peer
 from tests.people import api_as, api_of, person

@@ -4,8 +4,8 @@ from typing import Any
 
 from django import template
 
-from meshmgmt.adminsite.saved import request_of
-from meshmgmt.history.savedpage import PART, saved_part
+from meshmgmt.adminsite.trail import request_of
+from meshmgmt.history.saved import PART, saved_part
 
 register = template.Library()
 
