@@ -29,11 +29,11 @@ from meshmgmt.adminsite.pages import ServiceForm
 from meshmgmt.adminsite.tokens import SecretPages
 from meshmgmt.core.errors import FieldError, ServiceError
 from meshmgmt.delivery.feeds import newest
-from meshmgmt.delivery.homecards import DeliveryStateFilter
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
+from meshmgmt.delivery.room import DeliveryStateFilter
 from meshmgmt.delivery.rules import masked
 from meshmgmt.delivery.selectors import state_row
-from meshmgmt.delivery.senders.webhook import message
+from meshmgmt.delivery.senders.webhook import message, talk_with
 from meshmgmt.delivery.services import (
     subscription_create,
     subscription_delete,
@@ -43,7 +43,6 @@ from meshmgmt.delivery.services import (
     subscription_tried,
     subscription_update,
 )
-from meshmgmt.delivery.talks import talk_with
 
 _TARGETS: Final = {
     "webhook": ("Webhook over HTTPS, signed", ("url",)),

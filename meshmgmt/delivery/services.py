@@ -31,7 +31,7 @@ from meshmgmt.delivery.rules import (
     Allowed,
     subscription_errors,
 )
-from meshmgmt.delivery.secrets import give_secret
+from meshmgmt.delivery.senders.webhook import give_secret
 
 KIND: Final = "subscription"
 _AFRESH: Final[Mapping[str, Any]] = {

@@ -1,7 +1,7 @@
 """Paths of subscriptions."""
 
 from meshmgmt.api.views import ResourceRouter
-from meshmgmt.delivery.api.views import SubscriptionViewSet
+from meshmgmt.delivery.api import SubscriptionViewSet
 
 router = ResourceRouter()
 router.register("api/events/subscriptions", SubscriptionViewSet, "subscription")

@@ -20,8 +20,14 @@ from meshmgmt.core.transactions import queued_write
 from meshmgmt.delivery.feeds import Batch, Event, following, replayed, sample
 from meshmgmt.delivery.models import DeadLetter, Subscription
 from meshmgmt.delivery.rules import MAX_EVENTS, backoff
-from meshmgmt.delivery.senders import file, syslog, webhook
-from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused, described
+from meshmgmt.delivery.senders import (
+    Gone,
+    NotDelivered,
+    Refused,
+    described,
+    lines,
+    webhook,
+)
 from meshmgmt.delivery.services import subscription_switch_off
 from observability.metrics import instruments
 
@@ -32,8 +38,8 @@ SERVE_SECONDS: Final = 5.0
 MOST_THREADS: Final = 8
 _SENDERS: Final[Mapping[str, Callable[[Subscription, str, list[Event]], None]]] = {
     "webhook": webhook.send,
-    "syslog": syslog.send,
-    "file": file.send,
+    "syslog": lines.to_syslog,
+    "file": lines.to_file,
 }
 _EVENTS: Final = instruments.counter("mesh.delivery.events.total")
 _FAILURES: Final = instruments.counter("mesh.delivery.failures.total")

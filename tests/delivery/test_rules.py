@@ -21,10 +21,9 @@ from meshmgmt.delivery.rules import (
     masked,
     subscription_errors,
 )
-from meshmgmt.delivery.secrets import give_secret, key_of, secrets_of
-from meshmgmt.delivery.senders import file, syslog, webhook
+from meshmgmt.delivery.senders import NotDelivered, lines, webhook
 from meshmgmt.delivery.senders.addresses import is_open
-from meshmgmt.delivery.senders.outcomes import NotDelivered
+from meshmgmt.delivery.senders.webhook import give_secret, key_of, secrets_of
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
@@ -62,14 +61,14 @@ def test_addresses_are_shown_without_their_queries() -> None:
 
 def test_a_syslog_line_has_the_parts_of_rfc_5424() -> None:
     event = Event('a"]\\b', 1, NOW, "group.add", b'{"id":"x"}')
-    line = syslog.line("audit", event).decode()
+    line = lines.line("audit", event).decode()
     found = re.fullmatch(
         r"<110>1 2026-03-04T05:06:07\.000089Z \S+ meshmgmt - group\.add (\[.*\]) (\{.*\})",
         line,
     )
     assert found is not None
     assert found[1] == r'[event@32473 id="a\"\]\\b" stream="audit"]'
-    assert syslog.framed(b"\xc3\xa4") == b"2 \xc3\xa4"
+    assert lines.framed(b"\xc3\xa4") == b"2 \xc3\xa4"
 
 
 ADDRESSES = {
@@ -297,7 +296,7 @@ def test_names_are_checked_as_they_are_stored(name: str) -> None:
 def append(path: str, body: bytes) -> None:
     """Send an event to a file."""
     to = Subscription(target={"type": "file", "path": path})
-    file.send(to, "audit.events", [Event("1", 1, NOW, "group.add", body)])
+    lines.to_file(to, "audit.events", [Event("1", 1, NOW, "group.add", body)])
 
 
 def test_a_file_below_a_link_that_leads_out_is_not_written(

@@ -23,8 +23,8 @@ from meshmgmt.delivery import worker
 from meshmgmt.delivery.feeds import following
 from meshmgmt.delivery.models import DeadLetter, Subscription
 from meshmgmt.delivery.rules import MAX_BYTES
-from meshmgmt.delivery.secrets import key_of
 from meshmgmt.delivery.senders import addresses, webhook
+from meshmgmt.delivery.senders.webhook import key_of
 from meshmgmt.delivery.services import (
     subscription_delete,
     subscription_replay,

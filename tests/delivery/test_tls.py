@@ -18,8 +18,8 @@ from cryptography.x509.oid import NameOID
 from meshmgmt.core import clock
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.secrets import give_secret
-from meshmgmt.delivery.senders import syslog, webhook
+from meshmgmt.delivery.senders import lines, webhook
+from meshmgmt.delivery.senders.webhook import give_secret
 
 pytestmark = pytest.mark.django_db
 
@@ -95,7 +95,7 @@ def test_syslog_over_tls_is_read_to_the_end(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with one_talk(certificate, answer=b"") as (port, contents):
-        syslog.send(_syslog(port), "audit.events", [_event()])
+        lines.to_syslog(_syslog(port), "audit.events", [_event()])
     assert b'{"id":"1"}' in b"".join(contents)
 
 
@@ -122,5 +122,5 @@ def test_a_receiver_that_nobody_vouches_for_gets_nothing(
         one_talk(certificate, answer=b"") as (port, contents),
         pytest.raises(ssl.SSLCertVerificationError),
     ):
-        syslog.send(_syslog(port), "audit.events", [_event()])
+        lines.to_syslog(_syslog(port), "audit.events", [_event()])
     assert contents == []

@@ -15,7 +15,7 @@ from typing import Final
 from django.conf import settings
 
 from events.directory import Network, directory
-from meshmgmt.delivery.senders.outcomes import NotDelivered
+from meshmgmt.delivery.senders import NotDelivered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -1,8 +1,14 @@
-"""Webhooks, signed per Standard Webhooks."""
+"""Webhooks, signed per Standard Webhooks: their secrets, and messages and answers.
+
+Secrets are made here, shown once, and kept sealed under `SVC_SECRET_KEY`.
+"""
 
 import base64
 import hmac
 import http.client
+import secrets
+import time
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from email.message import Message
@@ -10,20 +16,62 @@ from hashlib import sha256
 from typing import Final
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 import meshmgmt
 from meshmgmt.core import clock
-from meshmgmt.core.sealing import Unreadable
-from meshmgmt.delivery.feeds import Event
+from meshmgmt.core.durations import GRACE
+from meshmgmt.core.sealing import Unreadable, seal, unseal
+from meshmgmt.delivery.feeds import Event, sample
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.rules import retry_after
-from meshmgmt.delivery.secrets import key_of, secrets_of
+from meshmgmt.delivery.rules import masked, retry_after
+from meshmgmt.delivery.senders import Gone, NotDelivered, Refused, described
 from meshmgmt.delivery.senders.addresses import connected
-from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused
 
+PREFIX: Final = "whsec_"
+SHOWN_BYTES: Final = 4096
+"""Of a body or of all headers, so many are shown."""
 _ANSWER_BYTES: Final = 64 * 1024
 _REFUSALS: Final = frozenset({400, 404, 413, 422})
 _GONE: Final = 410
 _OK: Final = range(200, 300)
+_SECRET: Final = frozenset({"webhook-signature", "set-cookie"})
+"""Headers whose values are not shown."""
+
+
+def give_secret(subscription: Subscription) -> str:
+    """Return a new secret in the form of Standard Webhooks; keep it with the last one."""
+    made = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+    try:
+        # Of two the newer: a further secret ends the day of the one before.
+        kept = _opened(subscription)[:1] if subscription.sealed_secret else []
+    # Sealed under another SVC_SECRET_KEY; a new secret must be possible all the same.
+    except Unreadable:
+        kept = []
+    text = " ".join([made, *kept]).encode()
+    subscription.sealed_secret = seal(_key(), text, subscription.pk)
+    subscription.secret_made = clock.now()
+    return made
+
+
+def secrets_of(subscription: Subscription) -> list[str]:
+    """Return the secrets that sign now, the newest first. Raises Unreadable."""
+    made = subscription.secret_made
+    overlaps = made is not None and clock.now() < made + GRACE
+    return _opened(subscription)[: 1 + overlaps]
+
+
+def key_of(secret: str) -> bytes:
+    """Return the bytes that a secret stands for."""
+    return base64.b64decode(secret.removeprefix(PREFIX))
+
+
+def _opened(subscription: Subscription) -> list[str]:
+    return unseal(_key(), subscription.sealed_secret, subscription.pk).decode().split()
+
+
+def _key() -> bytes:
+    return hmac.digest(settings.SECRET_KEY.encode(), b"secrets of webhooks", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +178,58 @@ def check(answer: Answer) -> None:
         raise Refused(text)
     wait = retry_after(answer.headers.get("Retry-After"), clock.now())
     raise NotDelivered(text, wait)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One message: its first line, headers, and the beginning of its body."""
+
+    line: str
+    headers: str
+    body: str
+    rest: int
+    """Bytes of the body that are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """`sent` is None when nothing could be, `answer` without one; `error` says why.
+
+    `error` is "" when the receiver took it. It took `milliseconds`.
+    """
+
+    sent: Side | None
+    answer: Side | None
+    error: str
+    milliseconds: int
+
+
+def talk_with(subscription: Subscription, events: list[Event]) -> Talk:
+    """Send events to a webhook now, or a sample where there are none.
+
+    The place in the stream stays. Waits as long as a delivery does.
+    """
+    started = time.monotonic()
+    sent = answer = None
+    error = ""
+    kind = f"{subscription.stream}.events" if events else "test"
+    try:
+        post = written(subscription, kind, events or [sample()])
+        address = (masked(subscription.target) or {})["url"]
+        sent = _side(f"POST {address}", post.headers.items(), post.body)
+        got = posted(post)
+        answer = _side(f"{got.status} {got.reason}", got.headers.items(), got.body)
+        check(got)
+    except (NotDelivered, Refused, Gone, OSError) as fault:
+        error = described(fault)
+    return Talk(sent, answer, error, round(1000 * (time.monotonic() - started)))
+
+
+def _side(line: str, headers: Iterable[tuple[str, str]], body: bytes) -> Side:
+    lines = (
+        f"{name}: {'***' if name.lower() in _SECRET else value}"
+        for name, value in headers
+    )
+    shown = body[:SHOWN_BYTES].decode("utf-8", "replace")
+    told = "\n".join(lines)[:SHOWN_BYTES]
+    return Side(line.strip(), told, shown, max(0, len(body) - SHOWN_BYTES))

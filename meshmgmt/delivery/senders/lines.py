@@ -1,7 +1,8 @@
-"""Syslog (RFC 5424) over TCP or TLS, frames counted in octets (RFC 6587, RFC 5425).
+"""Events as lines: to a syslog receiver, or appended to a file.
 
-Syslog has no confirmation. The connection is closed from this end after each batch, and
-the batch counts as received when the receiver, which read to the end, closes it too.
+Syslog (RFC 5424) goes over TCP or TLS, frames counted in octets (RFC 6587, RFC 5425). It
+has no confirmation: the connection is closed from this end after each batch, and the batch
+counts as received when the receiver, which read to the end, closes it too.
 """
 
 import re
@@ -10,17 +11,20 @@ import ssl
 from contextlib import suppress
 from typing import Final
 
+from django.conf import settings
+
+from meshmgmt.core import files
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.senders import NotDelivered
 from meshmgmt.delivery.senders.addresses import connected
-from meshmgmt.delivery.senders.outcomes import NotDelivered
 
 _AUDIT: Final = 13 * 8 + 6  # log audit, informational
 _LOCAL0: Final = 16 * 8 + 6
 _MOST_BYTES_BACK: Final = 65_536
 
 
-def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
+def to_syslog(subscription: Subscription, kind: str, events: list[Event]) -> None:
     """Send a batch, one frame an event. Raises NotDelivered, OSError."""
     target = subscription.target
     host, tls = target["host"], bool(target.get("tls"))
@@ -33,6 +37,24 @@ def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
                 _read_to_end(connection.unwrap())
             return
         _read_to_end(connection)
+
+
+def to_file(subscription: Subscription, kind: str, events: list[Event]) -> None:
+    """Append a batch as lines of JSON, all or nothing; it is on the disk by then.
+
+    The file is below the folder of the deployment. Raises NotDelivered, also where a link
+    leads out of that, OSError.
+    """
+    root = settings.SVC.delivery_dir
+    if root is None:
+        raise NotDelivered("SVC_DELIVERY_DIR is not set")
+    path = root / subscription.target["path"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Whoever may write below the folder could lead us elsewhere.
+    if not path.parent.resolve().is_relative_to(root.resolve()):
+        raise NotDelivered("the path leads out of SVC_DELIVERY_DIR")
+    with files.opened(path) as file:
+        files.append(file, [event.body for event in events])
 
 
 def _read_to_end(connection: socket.socket) -> None:
