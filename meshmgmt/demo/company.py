@@ -1,4 +1,4 @@
-"""The company of the demo data, from `company.toml`: who does what in its week."""
+"""The company of the demo data: who does what in its week, by `company.toml` and chance."""
 
 import datetime as dt
 import tomllib
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from meshmgmt.demo import naming, people, permits
-from meshmgmt.demo.story import Story
+from meshmgmt.demo.story import DAYS, Story
 
 MARK: Final = people.MARK
 _FILE: Final = Path(__file__).with_suffix(".toml")
@@ -16,6 +16,12 @@ _OF_STEPS: Final = {"day", "start", "by"}
 _DEEDS: Final[Mapping[str, Callable[..., None]]] = {
     deed.__name__: deed for deed in (*people.DEEDS, *permits.DEEDS, *naming.DEEDS)
 }
+
+FIRST_CHANGES: Final = 2
+NETWORK_ADMINS: Final = ("ines", "olof")
+LAPTOPS: Final = ("saga-laptop", "rui-laptop", "olof-laptop")
+TTLS: Final = (30, 60, 120, 300, 600, 1800, 3600)
+ZONES: Final = ("Applications", "Databases", "Robot lab", "Office services")
 
 
 @cache
@@ -48,3 +54,31 @@ def _plan(story: Story, step: Mapping[str, Any], number: int, row: Any) -> None:
     told = {name: value for name, value in facts.items() if name not in _OF_STEPS}
     deed = partial(_DEEDS[step["deed"]], story, **told)
     story.plan(row.get("day", step["day"]), minute, who, deed)
+
+
+def plan_week(story: Story) -> None:
+    """Plan everyday changes, which leave everything as it is in kind and count."""
+    for number, row in enumerate(rows_of("person")):
+        for day in (1 + number % 3, 4 + number % 3):
+            sign_in = partial(people.sign_in, story, row["key"])
+            story.plan(day, story.some_minute(), row["key"], sign_in)
+    for day in range(FIRST_CHANGES, DAYS):
+        for _ in range(story.random.randrange(5, 9)):
+            _plan_record_change(story, day)
+        for _ in range(story.random.randrange(2, 5)):
+            _plan_field_work(story, day)
+
+
+def _plan_record_change(story: Story, day: int) -> None:
+    zone, ttl = story.random.choice(ZONES), story.random.choice(TTLS)
+    change = partial(naming.ttl_changed, story, zone, story.random.random(), ttl)
+    story.plan(day, story.some_minute(), story.random.choice(NETWORK_ADMINS), change)
+
+
+def _plan_field_work(story: Story, day: int) -> None:
+    """An engineer's laptop joins the field service for some hours."""
+    place = ("Field service", story.random.choice(LAPTOPS))
+    start = story.random.uniform(7 * 60, 11 * 60)
+    back = story.random.uniform(13 * 60, 18 * 60)
+    story.plan(day, start, "tomas", partial(people.joined, story, *place))
+    story.plan(day, back, "tomas", partial(people.left, story, *place))

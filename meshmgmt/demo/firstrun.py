@@ -1,7 +1,8 @@
 """What somebody needs who starts the service for the first time.
 
-A login and a token for people, a setup key for machines: kept in the data folder,
-readable by its owner alone, and the same from run to run for as long as they are good.
+Addresses; a login and a token for people, a setup key for machines: kept in the data
+folder, readable by its owner alone, and the same from run to run for as long as they are
+good.
 """
 
 import datetime as dt
@@ -22,10 +23,13 @@ from meshmgmt.accounts.services.users import (
     user_set_password,
 )
 from meshmgmt.accounts.tokens import token_hash
+from meshmgmt.control.server.netbirdconfig import peer_url
 from meshmgmt.core import clock, files
 from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
+from meshmgmt.env import Config
+from meshmgmt.serving import metricsport
 
 TOKEN_NAME: Final = "first run"  # noqa: S105 - a name, no token
 TOKEN_DAYS: Final = 365
@@ -33,6 +37,7 @@ SHORTEST_LIFE: Final = dt.timedelta(days=1)
 """A token that ends sooner is replaced: the day's work should not stop in the middle."""
 
 PASSWORD_BYTES: Final = 18
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +130,44 @@ def _keep(path: Path, secret: str) -> None:
     """Write the file whole or not at all, with mode 600 from the start."""
     with files.written(path, lambda made: made.replace(path)) as file:
         file.write(f"{secret}\n".encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """URLs for people; behind a unix socket, its name and the paths."""
+
+    api: str
+    documentation: str
+    admin: str
+    metrics: str
+    peers: str
+    """Empty when peers are not served."""
+
+
+def addresses(config: Config) -> Addresses:
+    """Return where a server with `config` is reached from this machine."""
+    base = _base(config.bind)
+    metrics = f"{base}/metrics"
+    if at := metricsport.address(config):
+        metrics = f"http://{_reachable(at[0])}:{at[1]}/metrics"
+    return Addresses(
+        f"{base}/api",
+        f"{base}/api/docs",
+        f"{base}/admin/",
+        metrics=metrics,
+        peers=peer_url(config) if config.grpc_bind else "",
+    )
+
+
+def _base(bind: str) -> str:
+    if bind.startswith("unix:"):
+        return bind
+    host, _, port = bind.rpartition(":")
+    return f"http://{_reachable(host)}:{port}"
+
+
+def _reachable(host: str) -> str:
+    """Return `host` as it stands in a URL; a wildcard address means this machine."""
+    if ":" in host and not host.startswith("["):
+        host = f"[{host}]"
+    return _EVERYWHERE.get(host, host)

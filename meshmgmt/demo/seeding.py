@@ -16,7 +16,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.core.progress import bar
 from meshmgmt.core.transactions import account_write
-from meshmgmt.demo import company, large, streams, week
+from meshmgmt.demo import company, large, streams
 from meshmgmt.demo.story import Story
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
@@ -83,7 +83,7 @@ def seed(profile: str, random_seed: int) -> None:
 def _demo(chance: random.Random) -> None:
     story = Story(chance, clock.now())
     company.plan_company(story)
-    week.plan_week(story)
+    company.plan_week(story)
     story.play()
     # Last, for flows are between the machines that the week leaves.
     streams.fill_streams(chance)

@@ -24,8 +24,8 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.demo import company, streams
 from meshmgmt.demo.people import DOMAIN
-from meshmgmt.demo.permitted import Permits
 from meshmgmt.demo.seeding import counts
+from meshmgmt.demo.streams import Permits
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.services.expiry import expire_logins
 from tests import people

@@ -25,7 +25,7 @@ from meshmgmt.accounts.services.users import (
 from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.demo import firstrun
-from meshmgmt.demo.addresses import addresses
+from meshmgmt.demo.firstrun import addresses
 from tests import people
 
 pytestmark = pytest.mark.django_db

@@ -38,7 +38,7 @@ BOTH_SIDES = {
     "meshmgmt/access/rules/policies.py": "what a client may write",
     "meshmgmt/access/selectors/policies.py": "shows policies",
     "meshmgmt/access/services/policies.py": "writes policies",
-    "meshmgmt/demo/permitted.py": "asks the mesh",
+    "meshmgmt/demo/streams.py": "asks the mesh",
     "meshmgmt/explain/admin.py": "shows what the mesh tells",
     "meshmgmt/explain/graphing.py": "draws what the mesh tells",
 }

@@ -30,12 +30,12 @@ pytestmark = pytest.mark.django_db
 COMPANY = """
 import random
 from meshmgmt.core import clock
-from meshmgmt.demo import company, week
+from meshmgmt.demo import company
 from meshmgmt.demo.story import Story
 from meshmgmt.inventory.models import Peer
 story = Story(random.Random(1), clock.now())
 company.plan_company(story)
-week.plan_week(story)
+company.plan_week(story)
 story.play()
 for peer in Peer.objects.all():
     print(peer.wg_public_key, peer.ip)

@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand
 from events.proof import published
 from meshmgmt import env
 from meshmgmt.accounts.models import Account
-from meshmgmt.demo.addresses import addresses
-from meshmgmt.demo.firstrun import FirstRun, prepare
+from meshmgmt.demo.firstrun import FirstRun, addresses, prepare
 from meshmgmt.serving.flags import add_flags, environ_of
 
 
