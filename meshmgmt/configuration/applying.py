@@ -23,7 +23,7 @@ from meshmgmt.configuration.document import (
 )
 from meshmgmt.configuration.sections import SECTIONS, Row, Section, keyed, schema
 from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
-from meshmgmt.movingin.references import UnknownReferenceError, translated
+from meshmgmt.movingin.rows import UnknownReferenceError, translated
 from meshmgmt.plans.planner import carried_out
 
 

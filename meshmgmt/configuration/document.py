@@ -22,7 +22,7 @@ from meshmgmt.configuration.sections import (
 from meshmgmt.core.history import account_at
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.models import NetworkResource, Peer
-from meshmgmt.movingin.references import GROUP_LISTS, translated
+from meshmgmt.movingin.rows import GROUP_LISTS, translated
 
 Stored = dict[Key, tuple[str, Row, Row]]
 """Entries by key: the object's id, the entry, and the row it was made from."""

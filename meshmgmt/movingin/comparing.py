@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 
-from meshmgmt.movingin.references import GROUP_LISTS, Ids, Row
+from meshmgmt.movingin.rows import GROUP_LISTS, Ids, Row
 from meshmgmt.movingin.source import Foreign
 
 SECRETS: Final = frozenset({"key", "password"})

@@ -1,27 +1,48 @@
-"""The copy: one transaction, one correlation id, and a report of what became of what."""
+"""The copy: one transaction, one correlation id, and a report of what became of what.
+
+And how this account differs from the other, once it is made.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
+import orjson
 from rest_framework.exceptions import ValidationError
 
+from dns.models import NameserverGroup, Record
+from dns.selectors.settings import disabled_management_groups
+from dns.selectors.zones import zone_rows
+from groups.selectors import group_rows
+from meshmgmt.access.models import PostureCheck
+from meshmgmt.access.selectors.networks import network_rows, resource_rows
+from meshmgmt.access.selectors.policies import policy_rows
+from meshmgmt.access.selectors.routes import route_rows, router_rows
+from meshmgmt.access.selectors.setupkeys import setup_key_rows
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
+from meshmgmt.accounts.selectors import (
+    EXTRA_SETTINGS,
+    SETTINGS,
+    account_rows,
+    user_rows,
+)
 from meshmgmt.api.exceptions import describe
+from meshmgmt.api.renderers import to_json
 from meshmgmt.core import context
 from meshmgmt.core.errors import Conflict, PreconditionFailed, ServiceError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.progress import bar
-from meshmgmt.core.transactions import account_write
+from meshmgmt.core.resources import stored_rows
+from meshmgmt.core.transactions import account_write, read_snapshot
 from meshmgmt.env import PROGRAM
+from meshmgmt.inventory.selectors import peer_rows
 from meshmgmt.movingin.comparing import Comparison, compare
 from meshmgmt.movingin.kinds import STEPS, Run, configuration, with_steps
 from meshmgmt.movingin.models import Copied
-from meshmgmt.movingin.own import own_account
-from meshmgmt.movingin.references import Row
-from meshmgmt.movingin.source import Foreign, known_form
+from meshmgmt.movingin.rows import Row
+from meshmgmt.movingin.source import Foreign, known_form, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +128,48 @@ def account_compare(foreign: Foreign) -> Comparison:
 
     Raises PreconditionFailed without an owner, SourceError for rows of another form.
     """
-    ids, ours = _known_ids(foreign.account_id), own_account(_owner())
+    ids, ours = _known_ids(foreign.account_id), _own_account(_owner())
     with known_form():
         return compare(foreign, ours, ids, settings=[*SETTINGS, *EXTRA_SETTINGS])
+
+
+def _own_account(viewer: User) -> Foreign:
+    """Return our account in the words of the API, as `viewer`, an owner, is answered."""
+    collections: dict[str, Callable[[], Any]] = {
+        "accounts": account_rows,
+        "users": partial(user_rows, viewer),
+        "peers": partial(peer_rows, viewer),
+        "groups": group_rows,
+        "posture-checks": partial(stored_rows, PostureCheck),
+        "networks": network_rows,
+        "policies": policy_rows,
+        "routes": route_rows,
+        "dns/nameservers": partial(stored_rows, NameserverGroup),
+        "dns/zones": zone_rows,
+        "dns/settings": lambda: {
+            "disabled_management_groups": disabled_management_groups()
+        },
+        "setup-keys": setup_key_rows,
+    }
+    parts: dict[str, Callable[[str], Any]] = {
+        "resources": resource_rows,
+        "routers": router_rows,
+        "records": lambda zone_id: stored_rows(Record, within=zone_id),
+    }
+
+    def get(path: str) -> Any:
+        if path in collections:
+            answer = collections[path]()
+        else:
+            whole, part = path.split("/")[-2:]
+            answer = parts[part](whole)
+        # Through JSON: times and enumerations are texts, as on the other side.
+        return orjson.loads(to_json(answer))
+
+    with read_snapshot():
+        found = read(get)
+    assert found is not None, "the account is made with the tables"
+    return found
 
 
 def _owner() -> User:

@@ -40,8 +40,14 @@ from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.labels import is_label
 from meshmgmt.inventory.models import Network, Peer
 from meshmgmt.inventory.services.peers import peer_create, peer_update
-from meshmgmt.movingin.peers import default_domain, first_label, peer_columns
-from meshmgmt.movingin.references import NotCopiedError, Row, translated
+from meshmgmt.movingin.rows import (
+    NotCopiedError,
+    Row,
+    default_domain,
+    first_label,
+    peer_columns,
+    translated,
+)
 
 GROUP_SETTINGS: Final = (
     # Before any other: a write of settings takes the IPv6 addresses of all others away.

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.progress import bar
-from meshmgmt.movingin.references import Row
+from meshmgmt.movingin.rows import Row
 
 TIMEOUT_SECONDS: Final = 60.0
 MOST_BYTES: Final = 256 * 2**20

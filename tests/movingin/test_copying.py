@@ -15,8 +15,7 @@ from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.movingin.copying import Report, account_compare, account_copy
-from meshmgmt.movingin.peers import peer_columns, public_keys
-from meshmgmt.movingin.references import NotCopiedError, translated
+from meshmgmt.movingin.rows import NotCopiedError, peer_columns, public_keys, translated
 from meshmgmt.movingin.source import Foreign, SourceError, known_form, read
 from tests.people import person
 

@@ -11,7 +11,7 @@ from meshmgmt.accounts.management.people import clear_errors, read_text
 from meshmgmt.core.printable import printable
 from meshmgmt.movingin.comparing import Comparison
 from meshmgmt.movingin.copying import Report, account_compare, account_copy
-from meshmgmt.movingin.peers import public_keys
+from meshmgmt.movingin.rows import public_keys
 from meshmgmt.movingin.source import Source
 
 
