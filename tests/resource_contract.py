@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from meshmgmt.accounts.models import AccessToken
-from meshmgmt.backup.tables import tables
+from meshmgmt.backup.schema import tables
 from tests.api_client import Answer, Api
 from tests.factories import Trail
 

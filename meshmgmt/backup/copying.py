@@ -25,7 +25,7 @@ from meshmgmt.backup.archive import (
     creating,
     opened,
 )
-from meshmgmt.backup.tables import EVENT_TABLES, Table, reset_sequences, tables
+from meshmgmt.backup.schema import EVENT_TABLES, Table, reset_sequences, tables
 from meshmgmt.control import changes
 from meshmgmt.core import clock, context, runtime
 from meshmgmt.core.errors import first_line

@@ -28,7 +28,7 @@ bind = _config.bind
 workers = _config.workers
 threads = _config.threads
 worker_class = "meshmgmt.serving.worker.Worker"
-logger_class = "meshmgmt.serving.gunicornlog.MeshLogger"
+logger_class = "meshmgmt.serving.hooks.MeshLogger"
 control_socket_disable = True
 # None here: the middleware refuses long addresses in the form of the API, and the proxy
 # passes no line of more than 8 KiB on.

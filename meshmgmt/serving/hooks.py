@@ -1,4 +1,4 @@
-"""What gunicorn calls: start, workers coming and going, stop. No Django in the master.
+"""What gunicorn calls: start, workers coming and going, stop, log. No Django in the master.
 
 `gunicornconf.py` names these functions, so `manage.py serve` and bare gunicorn behave
 alike.
@@ -12,6 +12,8 @@ import sys
 import threading
 from types import FrameType
 from typing import Any, Final
+
+from gunicorn.glogging import Logger
 
 import meshmgmt
 from meshmgmt import env
@@ -144,3 +146,25 @@ def _load_views() -> None:
 def on_exit(server: Any) -> None:
     del server
     runtime.forget(env.load().runtime_dir)
+
+
+class MeshLogger(Logger):  # type: ignore[misc]
+    """Hands gunicorn's own messages to the root logger; our middleware logs requests."""
+
+    def setup(self, cfg: Any) -> None:
+        """Own no outputs; levels and outputs are those of `observability.logs.handlers`."""
+        self.cfg = cfg
+        self._access_log_enabled = False
+        for logger in (self.error_log, self.access_log):
+            logger.handlers.clear()
+            logger.propagate = True
+            logger.setLevel(logging.NOTSET)
+
+    def access(self, *args: Any) -> None:
+        """Do nothing: the response line of the request says it."""
+
+    def reopen_files(self) -> None:
+        """Do nothing: our files notice by themselves when their path changes."""
+
+    def close_on_exec(self) -> None:
+        """Do nothing: our files are closed on exec."""

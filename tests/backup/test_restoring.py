@@ -25,7 +25,7 @@ from meshmgmt.api.models import KeptAnswer, UsedPermits
 from meshmgmt.backup import schema
 from meshmgmt.backup.archive import BackupError, creating
 from meshmgmt.backup.copying import back_up, check
-from meshmgmt.backup.tables import EVENT_TABLES, LEFT_OUT
+from meshmgmt.backup.schema import EVENT_TABLES, LEFT_OUT
 from meshmgmt.control.models import MapChange
 from meshmgmt.core import clock, runtime
 from meshmgmt.serving.leadership import Leadership
