@@ -156,6 +156,13 @@ def optional_references(**kwargs: Any) -> ArrayField:
     return OptionalArrayField(child=ReferenceField(), **kwargs)
 
 
+def checked(serializer_class: type[serializers.BaseSerializer[Any]], body: Any) -> Any:
+    """Return the data of a checked body. Raises ValidationError (400 or 422)."""
+    serializer = serializer_class(data=body)
+    serializer.is_valid(raise_exception=True)
+    return serializer.validated_data
+
+
 class AbsentKept(serializers.Serializer[Any]):
     """Makes every field optional: what a PUT leaves out keeps its value.
 

@@ -19,6 +19,7 @@ from rest_framework.viewsets import ViewSetMixin
 from meshmgmt.api import plans, retries, versions
 from meshmgmt.api.bodies import ApiRequest
 from meshmgmt.api.conditions import Condition, answered
+from meshmgmt.api.fields import checked
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.querystring import once, refuse_misspelt, require_utf8, truth
@@ -226,9 +227,7 @@ class ApiView(LimitedView):
 
     def validated(self, serializer_class: type[serializers.BaseSerializer[Any]]) -> Any:
         """Return the checked body. Raises ValidationError (400 or 422)."""
-        serializer = serializer_class(data=self.request.data)
-        serializer.is_valid(raise_exception=True)
-        return serializer.validated_data
+        return checked(serializer_class, self.request.data)
 
 
 class ResourceViewSet(ViewSetMixin, ApiView):
@@ -294,9 +293,7 @@ class ResourceViewSet(ViewSetMixin, ApiView):
     def checked(self, body: Any, *, changed: bool = False) -> Any:
         """Return the data of a new or `changed` object. Raises ValidationError."""
         update = self.update_serializer_class if changed else None
-        serializer = (update or self.request_serializer_class)(data=body)
-        serializer.is_valid(raise_exception=True)
-        return serializer.validated_data
+        return checked(update or self.request_serializer_class, body)
 
     @property
     def identifier(self) -> str:

@@ -6,13 +6,13 @@ from typing import Any
 
 import jsonschema
 from rest_framework.exceptions import ValidationError
-from rest_framework.serializers import Serializer
 
 from dns.api.serializers import DnsSettingsSerializer
 from dns.services.settings import dns_settings_update
 from meshmgmt.accounts.api.serializers import AccountSettingsRequestSerializer
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.api.exceptions import describe
+from meshmgmt.api.fields import checked
 from meshmgmt.api.plans import Plan
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.configuration.document import (
@@ -149,7 +149,7 @@ class _Applying:
             sent = self._refer(wanted, "dns_settings")
             _told(
                 "dns_settings",
-                lambda: dns_settings_update(**_checked(DnsSettingsSerializer, sent)),
+                lambda: dns_settings_update(**checked(DnsSettingsSerializer, sent)),
             )
 
     def _refer(self, entry: Row, where: str) -> Row:
@@ -171,16 +171,9 @@ def _settings(values: Row) -> Row:
     """Return checked settings of those that are given. Raises ValidationError."""
     known = {name: value for name, value in values.items() if name in WRITABLE}
     # The API has them in two levels, and takes from each what it knows.
-    found = _checked(AccountSettingsRequestSerializer, {**known, "extra": known})
+    found: Row = checked(AccountSettingsRequestSerializer, {**known, "extra": known})
     found |= found["extra"]
     return {name: found[name] for name in known}
-
-
-def _checked(kind: type[Serializer[Any]], body: Row) -> Row:
-    serializer = kind(data=body)
-    serializer.is_valid(raise_exception=True)
-    found: Row = serializer.validated_data
-    return found
 
 
 def _told(where: str, do: Callable[[], Any]) -> Any:
