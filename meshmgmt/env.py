@@ -415,6 +415,15 @@ class Config:
     relay_secret: str = _setting(str, "")
     flow_interval: int | None = _setting(_or_off(_whole(1, 3600)), None)
 
+    @property
+    def is_for_this_host(self) -> bool:
+        """Whether the API is bound to loopback; a unix socket is no such address."""
+        host = self.bind.rpartition(":")[0].strip("[]")
+        try:
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
 
 def _name(one: "Field[Any]") -> str:
     return one.metadata["name"] or one.name.upper()

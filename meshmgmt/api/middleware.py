@@ -244,26 +244,13 @@ def _refused_host(request: HttpRequest) -> str | None:
     if not domain:
         return "the Host header is malformed"
     if not allowed:
-        if not _bound_to_loopback():
+        if not settings.SVC.is_for_this_host:
             return None
         allowed = LOOPBACK_HOSTS
     # The first is what Django's test client calls itself.
     if validate_host(domain, ["testserver", *allowed]):
         return None
     return f"host {domain[:100]!r} is not allowed: add it to SVC_ALLOWED_HOSTS"
-
-
-def _bound_to_loopback() -> bool:
-    bind = settings.SVC.bind
-    if bind.startswith("unix:"):
-        return False
-    host = bind.rpartition(":")[0].strip("[]")
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class CorsMiddleware(_Wrapped):

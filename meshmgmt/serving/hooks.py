@@ -4,7 +4,6 @@
 alike.
 """
 
-import ipaddress
 import logging
 import os
 import signal
@@ -59,14 +58,8 @@ def _refuse(sentence: str) -> None:
 
 
 def _warn_about_hosts(config: env.Config) -> None:
-    host = config.bind.rpartition(":")[0].strip("[]")
-    if config.allowed_hosts or host in {"localhost", ""}:
-        return
-    try:
-        beyond = not ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        beyond = not config.bind.startswith("unix:")
-    if beyond:
+    here = config.is_for_this_host or config.bind.startswith("unix:")
+    if not config.allowed_hosts and not here:
         _LOG.warning(
             "bound to %s with SVC_ALLOWED_HOSTS unset: any Host header is accepted",
             config.bind,
