@@ -42,7 +42,8 @@ class Activated(Server):
             "SVC_ALLOWED_HOSTS": f"{HOST},127.0.0.1",
             "SVC_TRUSTED_PROXIES": "127.0.0.1",
         }
-        super().__init__(folder, "--metrics-port", "off", **{**alone, **environ})
+        given: dict[str, Any] = {"content": "owner", **alone, **environ}
+        super().__init__(folder, "--metrics-port", "off", **given)
         unit = (BASE_DIR / "deploy/systemd/meshmgmt-web.socket").read_text()
         assert f"\nListenStream={env.load({}).bind}\n" in unit
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=2048)

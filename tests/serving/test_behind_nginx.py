@@ -37,17 +37,16 @@ def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     folder = tmp_path_factory.mktemp("nginx")
     server = Server(
         folder / "var",
+        content="owner",
         DJANGO_SETTINGS_MODULE="tests.serving.big_answers",
         SVC_WORKERS="2",
         SVC_THREADS="2",
         SVC_ALLOWED_HOSTS=f"{HOST},127.0.0.1",
         SVC_TRUSTED_PROXIES="127.0.0.1",
     )
-    words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
-    with server:
-        token = server.manage(*words).strip()
-        with proxying(folder, [f"127.0.0.1:{server.port}"], token) as made:
-            yield made
+    apis = [f"127.0.0.1:{server.port}"]
+    with server, proxying(folder, apis, server.token) as made:
+        yield made
 
 
 @pytest.fixture

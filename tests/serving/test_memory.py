@@ -50,9 +50,7 @@ def mebibytes(pids: set[int]) -> float:
 
 
 def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path) -> None:
-    server = Server(folder, SVC_WORKERS="2", SVC_THREADS="8")
-    command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
-    token = server.manage(*command).strip()
+    server = Server(folder, content="owner", SVC_WORKERS="2", SVC_THREADS="8")
     fill = FILL.format(count=RECORDS)
     zone = server.manage("shell", "--verbosity", "0", "-c", fill).split()[-1]
     with server:
@@ -67,7 +65,7 @@ def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path) -> None:
             del number
             asked = Request(
                 f"http://127.0.0.1:{server.port}/api/dns/zones/{zone}/records",
-                headers={"Authorization": f"Token {token}"},
+                headers={"Authorization": f"Token {server.token}"},
             )
             while True:  # whoever is sent away comes again
                 try:

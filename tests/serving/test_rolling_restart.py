@@ -30,9 +30,7 @@ def server(folder: Path) -> Iterator[Activated]:
 @pytest.fixture
 def clients(server: Activated, tmp_path: Path) -> Iterator[Clients]:
     """Yield clients at work."""
-    words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
-    token = server.manage(*words).strip()
-    with at_work(server, tmp_path, token) as made:
+    with at_work(server, tmp_path, server.token) as made:
         yield made
 
 
