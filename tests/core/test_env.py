@@ -1,9 +1,6 @@
 """Configuration from the environment."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -108,15 +105,6 @@ def test_good_relay_listeners_are_kept():
     assert env.load({"SVC_RELAY_LISTENERS": given}).relay_listeners == tuple(
         given.split(",")
     )
-
-
-def test_a_new_data_folder_is_closed_to_other_users(tmp_path: Path):
-    folder = tmp_path / "data"
-    command = [sys.executable, "manage.py", "check"]
-    environ = {**os.environ, "SVC_DATA_DIR": str(folder)}
-    subprocess.run(command, cwd=env.BASE_DIR, env=environ, check=True)
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert (folder / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
 def places_problem(path: Path) -> str:

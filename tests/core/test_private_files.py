@@ -1,6 +1,5 @@
 """What the service keeps on disk is readable for its own user alone."""
 
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,26 +8,17 @@ from pathlib import Path
 import pytest
 
 from meshmgmt import settings
-
-BASE = Path(__file__).resolve().parents[2]
+from meshmgmt.env import BASE_DIR
+from tests.runfolder import clean_environ
 
 
 def manage(data: Path, *arguments: str) -> None:
-    environment = {
-        **{k: v for k, v in os.environ.items() if not k.startswith("SVC_")},
-        "SVC_DATA_DIR": str(data),
-    }
     subprocess.run(
-        [
-            "sh",
-            "-c",
-            f'umask 0022; exec "{sys.executable}" manage.py "$@"',
-            "-",
-            *arguments,
-        ],
+        [sys.executable, "manage.py", *arguments],
         check=True,
-        cwd=BASE,
-        env=environment,
+        cwd=BASE_DIR,
+        env=clean_environ() | {"SVC_DATA_DIR": str(data)},
+        umask=0o022,
         capture_output=True,
     )
 
@@ -50,6 +40,13 @@ def test_a_secret_key_has_its_name_once_it_is_on_the_disk(
     assert synced == [False, True]  # the key, then the folder with its name
     assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
     assert secret_key(tmp_path, monkeypatch) == made
+
+
+def test_a_new_data_folder_is_closed_to_other_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret_key(tmp_path / "data", monkeypatch)
+    assert modes(tmp_path / "data") == {"data": "0o700", "secret_key": "0o600"}
 
 
 def test_a_secret_key_that_an_editor_of_windows_wrote_is_read(

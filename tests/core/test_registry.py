@@ -60,6 +60,7 @@ def empty_containers(path: Path) -> Iterator[str]:
 
 
 def is_empty(value: ast.expr | None) -> bool:
+    """Tell whether something is made without anything in it."""
     match value:
         case ast.List(elts=[]) | ast.Dict(keys=[]):
             return True

@@ -17,13 +17,17 @@ pytestmark = [
 ]
 
 
+def shown(limit: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SHOW {limit}")
+        return str(cursor.fetchone()[0])
+
+
 @pytest.mark.parametrize(
     "limit", ["lock_timeout", "idle_in_transaction_session_timeout"]
 )
 def test_waiting_is_bounded(limit: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SHOW {limit}")
-        assert cursor.fetchone()[0] != "0"
+    assert shown(limit) != "0"
 
 
 def test_a_vanished_database_host_is_noticed() -> None:
@@ -32,21 +36,17 @@ def test_a_vanished_database_host_is_noticed() -> None:
 
 
 def test_the_database_notices_a_vanished_host_of_ours() -> None:
-    with connection.cursor() as cursor:
-        for name, value in {
-            "tcp_keepalives_idle": "30",
-            "tcp_keepalives_interval": "10",
-            "tcp_keepalives_count": "3",
-            "tcp_user_timeout": "60000",
-        }.items():
-            cursor.execute(f"SHOW {name}")
-            assert cursor.fetchone()[0] == value
+    for name, value in {
+        "tcp_keepalives_idle": "30",
+        "tcp_keepalives_interval": "10",
+        "tcp_keepalives_count": "3",
+        "tcp_user_timeout": "60000",
+    }.items():
+        assert shown(name) == value
 
 
 def test_commands_take_their_time() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW statement_timeout")
-        assert cursor.fetchone()[0] == "0"
+    assert shown("statement_timeout") == "0"
 
 
 @pytest.fixture
@@ -61,9 +61,7 @@ def bounded_requests() -> Iterator[None]:
 @pytest.mark.usefixtures("bounded_requests")
 def test_statements_of_requests_end() -> None:
     connection.close()
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW statement_timeout")
-        assert cursor.fetchone()[0] == "30s"
+    assert shown("statement_timeout") == "30s"
 
 
 def test_requests_alone_go_through_the_pooler(monkeypatch: pytest.MonkeyPatch) -> None:

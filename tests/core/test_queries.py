@@ -1,48 +1,54 @@
-"""Queries whose statement is written once give what the query itself gives."""
+"""Queries whose statement is kept give what the query itself gives; rows put in at once."""
+
+from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from groups.models import Group
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.services.users import user_set_blocked
-from meshmgmt.core.queries import Prepared, columns_of, loaded
+from meshmgmt.core.queries import (
+    KEPT,
+    MOST_PARAMETERS,
+    Prepared,
+    columns_of,
+    insert_rows,
+    loaded,
+)
+from meshmgmt.movingin.models import Copied
 from tests.people import person, token_of
 
 pytestmark = pytest.mark.django_db
 
 
-def users_of(role: str) -> list[tuple[str, ...]]:
-    return list(
-        User.objects.filter(role=role).order_by("id").values_list(*columns_of(User))
-    )
+def users_of(role: str) -> Any:
+    return User.objects.filter(role=role).order_by("id").values_list(*columns_of(User))
 
 
 def test_rows_are_those_of_the_query_with_every_column_converted() -> None:
     for role in ("admin", "auditor", "admin"):
         person(role)
-    prepared = Prepared(
-        lambda role: (
-            User.objects.filter(role=role).order_by("id").values_list(*columns_of(User))
-        )
-    )
+    prepared = Prepared(users_of)
     for role in ("admin", "auditor", "user"):
-        assert list(prepared.rows(role)) == users_of(role)
+        assert list(prepared.rows(role)) == list(users_of(role))
 
 
-def test_the_statement_is_written_once_and_run_each_time() -> None:
-    written = []
+def test_the_statement_of_a_size_is_written_once_and_run_each_time() -> None:
+    written: list[int] = []
 
-    def by_role(role: str) -> object:
-        written.append(role)
-        return User.objects.filter(role=role).values_list("role")
+    def named(names: list[str]) -> Any:
+        written.append(len(names))
+        return Group.objects.filter(name__in=names).values_list("name")
 
-    prepared = Prepared(by_role)  # type: ignore[arg-type]
+    prepared = Prepared(named)
     with CaptureQueriesContext(connection) as queries:
-        for _ in range(3):
-            list(prepared.rows("admin"))
-    assert len(written) == 1
+        assert list(prepared.rows(["All"])) == [("All",)]
+        assert prepared.plain(["none"]) == []
+        assert prepared.plain(["none", "All"]) == [("All",)]
+    assert written == [1, 2]
     assert len(queries) == 3
 
 
@@ -84,3 +90,34 @@ def test_whole_numbers_find_what_texts_cannot_be_compared_with() -> None:
     wanted = account.peer_login_expiration
     assert list(prepared.rows(wanted)) == prepared.plain(wanted) == [(account.pk,)]  # type: ignore[arg-type]
     assert prepared.plain(wanted + 1) == []  # type: ignore[arg-type]
+
+
+NAMED = Prepared(
+    lambda names, others: (
+        Group.objects.filter(name__in=names)
+        .exclude(name__in=others)
+        .order_by("name")
+        .values_list("name", "issued")
+    )
+)
+
+
+def test_lists_of_any_size_are_read_as_they_come() -> None:
+    for name in ("a", "b", "c"):
+        Group.objects.create(name=name)
+    assert NAMED.plain(["a", "b"], ["b"]) == [("a", "api")]
+    assert NAMED.plain(["c", "b"], ["a"]) == [("b", "api"), ("c", "api")]
+    assert NAMED.plain(["b", "b"], []) == [("b", "api")]
+    assert NAMED.plain([], ["a"]) == []
+    many = [str(number) for number in range(2 * KEPT)]
+    for size in range(2 * KEPT):
+        assert NAMED.plain([*many[:size], "c"], []) == [("c", "api")]
+
+
+@pytest.mark.parametrize("number", [2, MOST_PARAMETERS])
+def test_what_the_database_refuses_of_few_and_of_many_is_an_error_of_django(
+    number: int,
+) -> None:
+    rows = [("there", "group", "twice", "ours")] * number
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_rows(Copied, ("source", "kind", "old_id", "new_id"), rows)
