@@ -1,6 +1,7 @@
 """The first page: each figure counts what its list shows, to those who may see it."""
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -326,16 +327,11 @@ def test_the_light_is_yellow_when_the_relay_does_not_answer(
     owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nobody = "ws://127.0.0.1:9"
-    monkeypatch.setattr(settings, "SVC", _with_relay(nobody))
+    svc = replace(settings.SVC, relay_listeners=(nobody,))
+    monkeypatch.setattr(settings, "SVC", svc)
     light, *reasons = health_of(client_of(owner))
     assert light.tone is Tone.WARN
     assert [line for line in reasons if line.badge == "relay" and nobody in line.text]
-
-
-def _with_relay(listener: str) -> Any:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(settings.SVC, relay_listeners=(listener,))
 
 
 def test_what_takes_long_is_left_to_the_first_renewal(busy: User) -> None:

@@ -79,6 +79,8 @@ def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them() -> 
         f"/admin/inventory/peer/{machine.pk}/block/",
         "/admin/access/policy/",
         f"/admin/access/policy/{policy.pk}/change/",
+        f"/admin/access/policy/{policy.pk}/disable/",
+        f"/admin/groups/group/{team.pk}/delete/",
         f"/admin/access/setupkey/{key.pk}/rotate/",
         f"/admin/dns/zone/{zone.pk}/change/",
         "",

@@ -27,10 +27,14 @@ from tests.people import person
 pytestmark = pytest.mark.django_db
 
 
+def sending(made: Subscription) -> str:
+    """Return the path of the page with the button."""
+    return f"/admin/delivery/subscription/{made.pk}/sending/"
+
+
 def send(made: Subscription, browser: Client | None = None) -> str:
     """Press the button; return what the page says of it."""
-    path = f"/admin/delivery/subscription/{made.pk}/sending/"
-    page = (browser or client_of(person("admin"))).post(path, {"now": "1"})
+    page = (browser or client_of(person("admin"))).post(sending(made), {"now": "1"})
     assert page.status_code == 200
     [told] = re.findall(
         r'<section class="module" aria-labelledby="talk">.*?</section>',
@@ -129,8 +133,7 @@ def test_a_long_and_hostile_answer_is_cut_and_stays_text(
         handler.wfile.write(body)
 
     receiver.behaviours = [shout]
-    made = subscribe().subscription
-    path = f"/admin/delivery/subscription/{made.pk}/sending/"
+    path = sending(subscribe().subscription)
     page = client_of(person("admin")).post(path, {"now": "1"}).content.decode()
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert" not in page
@@ -169,8 +172,7 @@ def test_nobody_is_locked_out_while_it_waits(
 def test_only_who_may_change_subscriptions_sends_and_only_by_post(
     subscribe: Make, receiver: Receiver, inside: Path
 ) -> None:
-    made = subscribe().subscription
-    path = f"/admin/delivery/subscription/{made.pk}/sending/"
+    path = sending(subscribe().subscription)
     auditor = client_of(person("auditor"))
     assert b"Send the last event now" not in auditor.get(path).content
     assert auditor.post(path, {"now": "1"}).status_code == 403
@@ -183,9 +185,7 @@ def test_only_who_may_change_subscriptions_sends_and_only_by_post(
 
 def test_other_targets_have_no_such_button(subscribe: Make) -> None:
     target = {"type": "file", "path": "events"}
-    made = subscribe(target=target).subscription
-    path = f"/admin/delivery/subscription/{made.pk}/sending/"
-    admin = client_of(person("admin"))
-    page = admin.get(path).content
+    path = sending(subscribe(target=target).subscription)
+    page = client_of(person("admin")).get(path).content
     assert b"Send a test event" in page
     assert b"Send the last event now" not in page

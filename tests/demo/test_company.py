@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin import site
+from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.test import RequestFactory
 from pytest_django.plugin import DjangoDbBlocker
@@ -63,6 +64,19 @@ def test_the_demo_has_the_promised_size(demo: Demo) -> None:
     for model in (Policy, Route, Network, NetworkResource, SetupKey):
         assert model.objects.exists()
     assert demo.result["counts"] == counts()
+
+
+def test_a_second_run_changes_nothing_and_ends_well() -> None:
+    before = (counts(), AuditEvent.objects.count())
+    assert not seed()["seeded"]
+    assert not seed("--if-empty")["seeded"]
+    assert not seed("--random-seed", "99")["seeded"]
+    assert (counts(), AuditEvent.objects.count()) == before
+
+
+def test_the_large_profile_is_refused_where_the_demo_is() -> None:
+    with pytest.raises(CommandError, match="40 peers"):
+        call_command("seed", "--profile", "large")
 
 
 def test_replaying_the_audit_trail_gives_the_present_state() -> None:

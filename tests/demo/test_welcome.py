@@ -3,6 +3,7 @@
 import dataclasses
 import datetime as dt
 import stat
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "var"
 
 
-def welcome(capsys: pytest.CaptureFixture[str]) -> str:
+def welcome(*flags: str) -> str:
     """Run the command and return what it printed."""
-    call_command("welcome")
-    return capsys.readouterr().out
+    printed = StringIO()
+    call_command("welcome", *flags, stdout=printed)
+    return printed.getvalue()
 
 
 def secret(path: Path) -> str:
@@ -51,10 +53,8 @@ def secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-def test_an_empty_database_gets_an_owner_a_password_and_a_token(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    printed = welcome(capsys)
+def test_an_empty_database_gets_an_owner_a_password_and_a_token(folder: Path) -> None:
+    printed = welcome()
     owner = User.objects.get()
     assert owner.role == "owner"
     assert owner.email == "owner@mesh.internal"
@@ -70,88 +70,72 @@ def test_an_empty_database_gets_an_owner_a_password_and_a_token(
     assert f"(also in {folder / 'admin_password'})\n" in printed
 
 
-def test_the_second_run_prints_the_same_and_writes_nothing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    first = welcome(capsys)
+def test_the_second_run_prints_the_same_and_writes_nothing() -> None:
+    first = welcome()
     events = AuditEvent.objects.count()
-    assert welcome(capsys) == first
+    assert welcome() == first
     assert AuditEvent.objects.count() == events
 
 
-def test_an_owner_who_is_there_is_used(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_owner_who_is_there_is_used(folder: Path) -> None:
     people.person("admin")
     owner = people.person("owner")
-    assert owner.email in welcome(capsys)
+    assert owner.email in welcome()
     assert User.objects.count() == 2
     assert authenticate(
         username=owner.email, password=secret(folder / "admin_password")
     )
 
 
-def test_a_password_of_the_owners_own_choice_is_left_alone(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_password_of_the_owners_own_choice_is_left_alone(folder: Path) -> None:
     owner = people.person("owner")
     user_set_password(user_id=owner.pk, password=HashedPassword("of my own choice"))
-    assert "the password you have chosen" in welcome(capsys)
+    assert "the password you have chosen" in welcome()
     assert not (folder / "admin_password").exists()
     assert authenticate(username=owner.email, password="of my own choice")
 
 
-def test_a_changed_password_is_not_claimed_to_be_in_the_file(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    welcome(capsys)
+def test_a_changed_password_is_not_claimed_to_be_in_the_file() -> None:
+    welcome()
     user_set_password(
         user_id=User.objects.get().pk, password=HashedPassword("another one")
     )
-    assert "the password you have chosen" in welcome(capsys)
+    assert "the password you have chosen" in welcome()
 
 
-def test_a_revoked_token_is_replaced(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    welcome(capsys)
+def test_a_revoked_token_is_replaced(folder: Path) -> None:
+    welcome()
     before = secret(folder / "token")
     token = AccessToken.objects.get()
     access_tokens.delete(token.pk)
-    welcome(capsys)
+    welcome()
     assert secret(folder / "token") != before
     assert find_token(secret(folder / "token")).user == User.objects.get()
 
 
-def test_an_expired_token_is_replaced(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_expired_token_is_replaced(folder: Path) -> None:
     with clock.set_to(clock.now() - dt.timedelta(days=365)):
-        welcome(capsys)
+        welcome()
         before = secret(folder / "token")
-        assert welcome(capsys)
+        assert welcome()
         assert secret(folder / "token") == before
-    welcome(capsys)
+    welcome()
     assert find_token(secret(folder / "token")).expires_at > clock.now()
 
 
-def test_the_token_of_a_blocked_user_is_replaced(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    welcome(capsys)
+def test_the_token_of_a_blocked_user_is_replaced(folder: Path) -> None:
+    welcome()
     first = User.objects.get()
     second = people.person("owner")
     user_set_blocked(user_id=first.pk, blocked=True)
-    assert second.email in welcome(capsys)
+    assert second.email in welcome()
     assert find_token(secret(folder / "token")).user == second
 
 
-def test_nonsense_in_the_token_file_is_replaced(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nonsense_in_the_token_file_is_replaced(folder: Path) -> None:
     folder.mkdir()
     (folder / "token").write_text("nonsense")
-    welcome(capsys)
+    welcome()
     assert find_token(secret(folder / "token")).user == User.objects.get()
 
 
@@ -193,16 +177,15 @@ def test_addresses_follow_the_configuration(
     assert found.metrics == f"{metrics}/metrics"
 
 
-def test_flags_of_the_server_win(capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("welcome", "--bind", "127.0.0.1:8099", "--metrics-port", "9099")
-    printed = capsys.readouterr().out
+def test_flags_of_the_server_win() -> None:
+    printed = welcome("--bind", "127.0.0.1:8099", "--metrics-port", "9099")
     assert "http://127.0.0.1:8099/api\n" in printed
     assert "http://127.0.0.1:9099/metrics\n" in printed
 
 
 def test_unusable_flags_are_refused_before_anything_is_made(folder: Path) -> None:
     with pytest.raises(CommandError, match="SVC_BIND") as refused:
-        call_command("welcome", "--bind", "nowhere")
+        welcome("--bind", "nowhere")
     assert refused.value.returncode == 2
     assert not folder.exists()
 
@@ -224,44 +207,38 @@ def test_a_secret_file_never_holds_half_a_secret(
     assert not AccessToken.objects.exists()
 
 
-def test_machines_are_told_where_and_with_which_key_they_enrol(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    printed = welcome(capsys)
+def test_machines_are_told_where_and_with_which_key_they_enrol(folder: Path) -> None:
+    printed = welcome()
     key = secret(folder / "setup_key")
     assert f"Peers          http://127.0.0.1:33073  setup key {key}" in printed
     stored = SetupKey.objects.get(key_hash=token_hash(key))
     assert stored.type == "reusable"
 
 
-def test_a_revoked_setup_key_is_replaced(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    welcome(capsys)
+def test_a_revoked_setup_key_is_replaced(folder: Path) -> None:
+    welcome()
     before = secret(folder / "setup_key")
     stored = SetupKey.objects.get(key_hash=token_hash(before))
     setup_keys.update(stored.pk, {"revoked": True})
-    assert welcome(capsys).count(before) == 0
+    assert welcome().count(before) == 0
     assert secret(folder / "setup_key") != before
 
 
 def test_no_key_is_shown_where_no_peer_can_connect(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SVC_GRPC_BIND", "off")
-    assert "setup key" not in welcome(capsys)
+    assert "setup key" not in welcome()
 
 
-def test_it_says_where_tree_heads_are_published_and_the_newest(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    printed = welcome(capsys)
+def test_it_says_where_tree_heads_are_published_and_the_newest(folder: Path) -> None:
+    printed = welcome()
     assert f"Tree heads     {folder / 'audit-heads.ndjson'}" in printed
     assert "(none published yet)" in printed
     heads.keep_up()
     published.publish()
     newest = heads.newest()
     assert newest is not None
-    assert heads.short(heads.row(newest)) in welcome(capsys)
+    assert heads.short(heads.row(newest)) in welcome()
     published.own_file().write_text("x\n")
-    assert "(damaged: see `" in welcome(capsys)
+    assert "(damaged: see `" in welcome()
