@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
+from pytest_django.plugin import DjangoDbBlocker
 
 from events.models import AuditEvent
 from groups.models import Group
@@ -141,60 +143,6 @@ def plain(rows: Any) -> Any:
     return rows
 
 
-def test_everything_arrives_as_it_was_by_events_of_one_correlation_id(
-    origin: Origin, owner: User
-) -> None:
-    before = AuditEvent.objects.count()
-    report = run(origin)
-    made = AuditEvent.objects.order_by("id")[before:]
-    assert len(made) > len(report["copies"]) / 2
-    assert {event.request_id for event in made} == {report["request_id"]}
-    api = api_of(owner)
-    for path in (
-        "groups",
-        "policies",
-        "posture-checks",
-        "networks",
-        "networks/resources",
-        "networks/routers",
-        "routes",
-        "dns/nameservers",
-        "dns/settings",
-        "dns/zones",
-    ):
-        there, here = origin.get(path), ok(api.get(f"/api/{path}"))
-        assert there, path
-        assert plain(here) == plain(of_ours(report, there)), path
-    settings = origin.get("accounts")[0]["settings"]
-    mine = ok(api.get("/api/accounts"))[0]["settings"]
-    assert mine == of_ours(report, settings)
-
-
-def test_peers_keep_public_key_address_label_and_owner(
-    origin: Origin, owner: User
-) -> None:
-    report = run(origin)
-    there = of_ours(report, origin.get("peers"))
-    here = ok(api_of(owner).get("/api/peers"))
-    assert plain(here) == plain(there)
-    assert [row["id"] for row in here] == [row["id"] for row in there]
-    stored = {f"{peer.wg_public_key} {peer.ip}" for peer in Peer.objects.all()}
-    assert stored == set(origin.keys.read_text().splitlines())
-
-
-def test_default_domain_of_the_names_of_peers_is_kept(
-    origin: Origin, owner: User
-) -> None:
-    run(origin)
-    api = api_of(owner)
-    labels = [row["dns_label"] for row in ok(api.get("/api/peers"))]
-    assert labels
-    assert {label.partition(".")[2] for label in labels} == {"netbird.selfhosted"}
-    assert ok(api.get("/api/accounts"))[0]["settings"]["dns_domain"] == ""
-    assert load().settings.dns_domain == "netbird.selfhosted"
-    assert Policy.objects.count() == len(origin.get("policies")) > 1
-
-
 def compared(origin: Origin, status: int, *arguments: str) -> str:
     """Return what the comparison prints, which ends with a status."""
     out = io.StringIO()
@@ -208,22 +156,132 @@ def compared(origin: Origin, status: int, *arguments: str) -> str:
     return out.getvalue()
 
 
-def test_copy_compares_equal_but_for_secrets_times_and_counters(
-    origin: Origin, owner: User
-) -> None:
-    owner.name = ""  # as `create_token` makes it
-    owner.save()
-    report = run(origin)
-    trail = Trail()
-    text = compared(origin, 0)
-    assert text.endswith("\nequal\n")
-    found = json.loads(compared(origin, 0, "--json"))
-    assert (found["equal"], found["differences"]) == (True, [])
-    assert found["compared"]["policy"] == report["counts"]["policy"]["copied"]
-    assert found["compared"]["peer"] == len(origin.get("peers"))
-    assert found["compared"]["setting"] > 20
-    assert len(found["skipped"]) == report["counts"]["setup key"]["left_out"]
-    assert trail.codes == []
+@dataclass(frozen=True)
+class Moved:
+    """What moving in told, who owns the account, and the newest event before it."""
+
+    report: dict[str, Any]
+    owner: User
+    newest: int
+
+    @property
+    def api(self) -> Api:
+        return api_of(self.owner)
+
+
+@pytest.fixture(scope="class")
+def moved(
+    origin: Origin, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Moved]:
+    """Move in once for all tests, which only look; undo it after them."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        # As `create_token` makes it: without a name.
+        owner = person("owner", email="root@origin.test", name="")
+        newest = AuditEvent.objects.latest("id").pk
+        yield Moved(run(origin), owner, newest)
+        transaction.set_rollback(True)
+
+
+class TestMovedIn:
+    def test_everything_arrives_as_it_was_by_events_of_one_correlation_id(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        report = moved.report
+        made = AuditEvent.objects.filter(id__gt=moved.newest)
+        assert len(made) > len(report["copies"]) / 2
+        assert {event.request_id for event in made} == {report["request_id"]}
+        api = moved.api
+        for path in (
+            "groups",
+            "policies",
+            "posture-checks",
+            "networks",
+            "networks/resources",
+            "networks/routers",
+            "routes",
+            "dns/nameservers",
+            "dns/settings",
+            "dns/zones",
+        ):
+            there, here = origin.get(path), ok(api.get(f"/api/{path}"))
+            assert there, path
+            assert plain(here) == plain(of_ours(report, there)), path
+        settings = origin.get("accounts")[0]["settings"]
+        mine = ok(api.get("/api/accounts"))[0]["settings"]
+        assert mine == of_ours(report, settings)
+
+    def test_peers_keep_public_key_address_label_and_owner(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        report = moved.report
+        there = of_ours(report, origin.get("peers"))
+        here = ok(moved.api.get("/api/peers"))
+        assert plain(here) == plain(there)
+        assert [row["id"] for row in here] == [row["id"] for row in there]
+        stored = {f"{peer.wg_public_key} {peer.ip}" for peer in Peer.objects.all()}
+        assert stored == set(origin.keys.read_text().splitlines())
+
+    def test_default_domain_of_the_names_of_peers_is_kept(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        api = moved.api
+        labels = [row["dns_label"] for row in ok(api.get("/api/peers"))]
+        assert labels
+        assert {label.partition(".")[2] for label in labels} == {"netbird.selfhosted"}
+        assert ok(api.get("/api/accounts"))[0]["settings"]["dns_domain"] == ""
+        assert load().settings.dns_domain == "netbird.selfhosted"
+        assert Policy.objects.count() == len(origin.get("policies")) > 1
+
+    def test_copy_compares_equal_but_for_secrets_times_and_counters(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        report = moved.report
+        trail = Trail()
+        text = compared(origin, 0)
+        assert text.endswith("\nequal\n")
+        found = json.loads(compared(origin, 0, "--json"))
+        assert (found["equal"], found["differences"]) == (True, [])
+        assert found["compared"]["policy"] == report["counts"]["policy"]["copied"]
+        assert found["compared"]["peer"] == len(origin.get("peers"))
+        assert found["compared"]["setting"] > 20
+        assert len(found["skipped"]) == report["counts"]["setup key"]["left_out"]
+        assert trail.codes == []
+
+    def test_users_arrive_without_passwords_and_the_owner_is_found_by_address(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        report = moved.report
+        there = of_ours(report, origin.get("users"))
+        here = {row["id"]: row for row in ok(moved.api.get("/api/users"))}
+        assert len(here) == len(there)
+        for row in there:
+            mine = here[row["id"]]
+            if row["email"] == moved.owner.email:
+                assert mine["id"] == moved.owner.pk
+                continue
+            same = ("email", "role", "auto_groups", "is_blocked", "issued")
+            for name in (*same, "is_service_user"):
+                assert mine[name] == row[name], name
+            assert not User.objects.get(pk=row["id"]).has_usable_password()
+
+    def test_setup_keys_have_the_same_terms_and_new_secrets(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        report = moved.report
+        there = of_ours(report, origin.get("setup-keys"))
+        valid = [row for row in there if row["state"] == "valid"]
+        here = {row["id"]: row for row in ok(moved.api.get("/api/setup-keys"))}
+        assert set(here) == {row["id"] for row in valid} == set(report["setup_keys"])
+        for row in valid:
+            mine = here[row["id"]]
+            for name in ("name", "type", "auto_groups", "ephemeral", "state"):
+                assert mine[name] == row[name], name
+            assert report["setup_keys"][row["id"]].startswith(mine["key"][:5])
+        left = {row["name"]: row["reason"] for row in report["left_out"]}
+        others = [row for row in there if row["state"] != "valid"]
+        assert others
+        for row in others:
+            assert left[row["name"]] == f"it is {row['state']}"
 
 
 def test_comparison_names_each_field_that_differs(origin: Origin, owner: User) -> None:
@@ -269,44 +327,6 @@ def test_comparison_of_nothing_copied_says_what_is_only_there(
     only = [entry for entry in found["differences"] if entry["kind"] == "peer"]
     assert len(only) == len(origin.get("peers"))
     assert {(entry["new_id"], entry["field"]) for entry in only} == {("", "")}
-
-
-def test_users_arrive_without_passwords_and_the_owner_is_found_by_address(
-    origin: Origin, owner: User
-) -> None:
-    report = run(origin)
-    there = of_ours(report, origin.get("users"))
-    here = {row["id"]: row for row in ok(api_of(owner).get("/api/users"))}
-    assert len(here) == len(there)
-    for row in there:
-        mine = here[row["id"]]
-        if row["email"] == owner.email:
-            assert mine["id"] == owner.pk
-            continue
-        same = ("email", "role", "auto_groups", "is_blocked", "issued")
-        for name in (*same, "is_service_user"):
-            assert mine[name] == row[name], name
-        assert not User.objects.get(pk=row["id"]).has_usable_password()
-
-
-def test_setup_keys_have_the_same_terms_and_new_secrets(
-    origin: Origin, owner: User
-) -> None:
-    report = run(origin)
-    there = of_ours(report, origin.get("setup-keys"))
-    valid = [row for row in there if row["state"] == "valid"]
-    here = {row["id"]: row for row in ok(api_of(owner).get("/api/setup-keys"))}
-    assert set(here) == {row["id"] for row in valid} == set(report["setup_keys"])
-    for row in valid:
-        mine = here[row["id"]]
-        for name in ("name", "type", "auto_groups", "ephemeral", "state"):
-            assert mine[name] == row[name], name
-        assert report["setup_keys"][row["id"]].startswith(mine["key"][:5])
-    left = {row["name"]: row["reason"] for row in report["left_out"]}
-    others = [row for row in there if row["state"] != "valid"]
-    assert others
-    for row in others:
-        assert left[row["name"]] == f"it is {row['state']}"
 
 
 def test_second_run_changes_nothing_and_maps_the_same(
