@@ -43,6 +43,12 @@ def run(*words: str) -> tuple[int, str]:
 
 
 @pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where a document is written."""
+    return tmp_path / "config.yaml"
+
+
+@pytest.fixture
 def filled() -> Body:
     """A configuration of many objects that refer to each other."""
     api = api_as()
@@ -108,9 +114,8 @@ def test_it_names_and_sorts_and_shows_no_ids(filled: Body) -> None:
 
 
 def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
-    filled: Body, tmp_path: Path
+    filled: Body, file: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "config.yaml"
     file.write_text(as_yaml(filled))
     with elsewhere(KIND, folder=tmp_path, migrated=True):
         person()
@@ -123,22 +128,20 @@ def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
         assert trail.codes == []
 
 
-def test_many_entries_that_share_a_key_keep_their_order(tmp_path: Path) -> None:
+def test_many_entries_that_share_a_key_keep_their_order(file: Path) -> None:
     api = api_as()
     for number in range(1, 12):
         ok(api.post("/api/routes", bodies.route(peer=numbered(number).pk)))
-    file = tmp_path / "config.yaml"
     file.write_text(as_yaml(document()))
     assert run("plan", str(file))[0] == 0
 
 
 def test_a_plan_shows_the_difference_and_writes_nothing(
-    filled: Body, tmp_path: Path
+    filled: Body, file: Path
 ) -> None:
     filled["groups"].insert(0, {"name": "brand new"})
     filled["zones"][0]["enabled"] = not filled["zones"][0]["enabled"]
     gone = filled["nameserver_groups"].pop()["name"]
-    file = tmp_path / "config.yaml"
     file.write_text(as_yaml(filled))
     before = stored()
     status, printed = run("plan", str(file))
@@ -161,7 +164,7 @@ def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path) -> None
 
 
 def test_a_router_is_known_by_its_groups_however_they_are_written(
-    tmp_path: Path,
+    file: Path,
 ) -> None:
     api = api_as()
     network = ok(api.post("/api/networks", {"name": "office"}))["id"]
@@ -169,13 +172,11 @@ def test_a_router_is_known_by_its_groups_however_they_are_written(
     router = {"metric": 9, "masquerade": True, "enabled": True}
     ok(api.post(f"/api/networks/{network}/routers", {**router, "peer_groups": ids}))
     written = {"name": "office", "routers": [{**router, "peer_groups": ["b", "a"]}]}
-    file = tmp_path / "config.json"
     file.write_text(json.dumps({"version": 1, "networks": [written]}))
     assert run("plan", str(file))[0] == 0
 
 
-def test_more_deletions_than_allowed_are_refused(filled: Body, tmp_path: Path) -> None:
-    file = tmp_path / "config.yaml"
+def test_more_deletions_than_allowed_are_refused(filled: Body, file: Path) -> None:
     file.write_text(as_yaml({**filled, "zones": [], "policies": []}))
     with pytest.raises(CommandError, match="would be deleted, more than the 1"):
         run("apply", str(file), "--max-deletions", "1")
@@ -211,8 +212,7 @@ FAULTS: Final[list[tuple[Body, str]]] = [
 ]
 
 
-def test_faults_are_named_with_their_place(filled: Body, tmp_path: Path) -> None:
-    file = tmp_path / "config.yaml"
+def test_faults_are_named_with_their_place(filled: Body, file: Path) -> None:
     before = stored()
     for change, says in FAULTS:
         file.write_text(yaml.safe_dump({**filled, **change}))
@@ -221,11 +221,10 @@ def test_faults_are_named_with_their_place(filled: Body, tmp_path: Path) -> None
         assert stored() == before, says
 
 
-def test_a_name_that_two_groups_have_stands_for_neither(tmp_path: Path) -> None:
+def test_a_name_that_two_groups_have_stands_for_neither(file: Path) -> None:
     ok(api_as().post("/api/policies", bodies.policy()))
     group("people", issued="jwt")
     found = document()
-    file = tmp_path / "config.yaml"
     file.write_text(as_yaml(found))
     assert run("plan", str(file))[0] == 0
     found["policies"][0]["description"] = "another"
@@ -234,11 +233,8 @@ def test_a_name_that_two_groups_have_stands_for_neither(tmp_path: Path) -> None:
         run("apply", str(file))
 
 
-def test_rules_that_are_taken_away_by_null_are_told(
-    filled: Body, tmp_path: Path
-) -> None:
+def test_rules_that_are_taken_away_by_null_are_told(filled: Body, file: Path) -> None:
     changed = [{**policy, "rules": None} for policy in filled["policies"]]
-    file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump({**filled, "policies": changed}))
     with pytest.raises(CommandError, match=r"policies\[0\]"):
         run("plan", str(file))
@@ -247,8 +243,7 @@ def test_rules_that_are_taken_away_by_null_are_told(
 @pytest.mark.parametrize(
     "text", ["[", "just text", "- 1", "\x00", "version: 2026-02-30"]
 )
-def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "file"
+def test_what_is_no_document_is_refused(file: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(CommandError):
         run("apply", str(file))
@@ -264,9 +259,8 @@ def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_a_value_that_no_document_has_is_told_in_a_line(
-    tmp_path: Path, deed: str, value: str
+    file: Path, deed: str, value: str
 ) -> None:
-    file = tmp_path / "file"
     file.write_text(f"version: 1\nsettings: {{dns_domain: {value}}}")
     with pytest.raises(CommandError, match="neither YAML nor JSON") as refused:
         run(deed, str(file))
@@ -274,9 +268,8 @@ def test_a_value_that_no_document_has_is_told_in_a_line(
     assert "\n" not in str(refused.value)
 
 
-def test_what_was_exported_as_json_changes_nothing(tmp_path: Path) -> None:
+def test_what_was_exported_as_json_changes_nothing(file: Path) -> None:
     group("🛰 uplinks")
-    file = tmp_path / "config.json"
     file.write_text(run("export", "--json")[1])
     assert run("plan", str(file))[0] == 0
 
@@ -298,8 +291,7 @@ def test_the_api_serves_it_as_json_and_yaml(filled: Body) -> None:
     assert ok(api.get("/api/config/schema")) == schema()
 
 
-def test_drift_shows_what_differs(filled: Body, tmp_path: Path) -> None:
-    file = tmp_path / "config.yaml"
+def test_drift_shows_what_differs(filled: Body, file: Path) -> None:
     file.write_text(as_yaml(filled))
     assert run("drift", str(file)) == (0, "No difference.\n")
     ok(api_as().post("/api/groups", {"name": "by hand"}))
@@ -343,22 +335,20 @@ def test_a_hostile_answer_ends_drift_with_a_sentence(
     assert refused.value.returncode == 2
 
 
-def test_errors_end_with_another_status_than_differences(tmp_path: Path) -> None:
-    path = tmp_path / "mesh.yaml"
-    path.write_text("version: 7\n")
-    absent = str(tmp_path / "none")
-    for words in (["plan", str(path)], ["drift", absent], ["drift"]):
+def test_errors_end_with_another_status_than_differences(file: Path) -> None:
+    file.write_text("version: 7\n")
+    absent = f"{file}.none"
+    for words in (["plan", str(file)], ["drift", absent], ["drift"]):
         with pytest.raises(CommandError) as refused:
-            call_command("config", *words)
+            run(*words)
         assert refused.value.returncode == 2
 
 
-def test_a_document_that_grows_without_end_is_refused(tmp_path: Path) -> None:
+def test_a_document_that_grows_without_end_is_refused(file: Path) -> None:
     lines = ["version: 1", "groups:", " - name: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     for number in range(1, 12):
         several = ", ".join([f"*a{number - 1}"] * 10)
         lines.append(f" - name: &a{number} [{several}]")
-    path = tmp_path / "mesh.yaml"
-    path.write_text("\n".join(lines))
+    file.write_text("\n".join(lines))
     with pytest.raises(CommandError, match="aliases"):
-        call_command("config", "plan", str(path))
+        run("plan", str(file))
