@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 import meshmgmt
 from meshmgmt import env
 from meshmgmt.core import files
-from meshmgmt.core.lane import LOCK_SECONDS
+from meshmgmt.core.locks import LOCK_SECONDS
 
 try:
     SVC = env.load()
@@ -263,7 +263,7 @@ REST_FRAMEWORK = {
         "meshmgmt.accounts.authentication.CsrfSessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["meshmgmt.api.permissions.ModulePermission"],
-    "DEFAULT_PARSER_CLASSES": ["meshmgmt.api.bodies.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["meshmgmt.api.requests.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["meshmgmt.api.renderers.OrjsonRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "meshmgmt.api.renderers.Negotiation",
     "URL_FORMAT_OVERRIDE": None,

@@ -18,7 +18,7 @@ from dns.services.zonefiles import (
     zone_import_preview,
 )
 from dns.services.zones import zones
-from meshmgmt.api.querystring import choice, truth
+from meshmgmt.api.requests import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.mesh.snapshot import Record

@@ -38,9 +38,11 @@ from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.pages import csv_pieces, ndjson_pieces
 from meshmgmt.api.bodies import read_body
+from events.streams.exports import csv_pieces, ndjson_pieces
 from meshmgmt.api.exceptions import RETRY_SECONDS, is_busy
 from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export
 from meshmgmt.api.renderers import OrjsonRenderer
+from meshmgmt.api.requests import read_body
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import TooManyRequests
 from meshmgmt.core.transactions import read_snapshot

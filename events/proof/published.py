@@ -22,7 +22,7 @@ from events.proof import heads, tree
 from events.proof.hashing import parse_head
 from events.proof.heads import Row
 from meshmgmt.core import files
-from meshmgmt.core.filelock import lock
+from meshmgmt.core.locks import lock
 from meshmgmt.env import PROGRAM
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from events.streams.decoding import good_events, one_event
 from events.streams.faults import BAD_TYPE, BatchRefused, EventFault, IdTaken
 from events.streams.store import Stored, store
 from events.vocabulary import FUTURE, LONGEST_PAST
-from meshmgmt.api.bodies import MAX_DEPTH, deeper_than
+from meshmgmt.api.requests import MAX_DEPTH, deeper_than
 from meshmgmt.core import clock
 from meshmgmt.core.collector import nothing_to_collect
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge

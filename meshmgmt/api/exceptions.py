@@ -23,7 +23,7 @@ from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
 from meshmgmt.core.errors import FieldError, ServiceError, first_line
-from meshmgmt.core.lane import BUSY
+from meshmgmt.core.locks import BUSY
 from meshmgmt.core.registry import Registry
 
 log = logging.getLogger(__name__)

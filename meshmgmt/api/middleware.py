@@ -13,7 +13,6 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
-from meshmgmt.api.bodies import discard_rest
 from meshmgmt.api.exceptions import describe, error_answer, error_response, tell
 from meshmgmt.api.pages import (
     CONTENT_SECURITY_POLICY,
@@ -23,6 +22,7 @@ from meshmgmt.api.pages import (
     sign_in_again,
 )
 from meshmgmt.api.permissions import OPERATIONS
+from meshmgmt.api.requests import discard_rest
 from meshmgmt.core import context
 from meshmgmt.core.context import Actor, RequestContext, account_id, known_account_id
 from meshmgmt.core.errors import ServiceError, TooManyRequests

@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 import orjson
 from rest_framework.response import Response
 
-from meshmgmt.api.bodies import ApiRequest
 from meshmgmt.api.conditions import Answered, Condition, Handler
+from meshmgmt.api.requests import ApiRequest
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.registry import Registry
 

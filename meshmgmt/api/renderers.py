@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Unavailable
-from meshmgmt.core.lane import Lane
+from meshmgmt.core.locks import Lane
 
 CONTENT_TYPE = "application/json; charset=UTF-8"
 

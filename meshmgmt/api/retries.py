@@ -17,11 +17,11 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.response import Response
 
-from meshmgmt.api.bodies import ApiRequest
 from meshmgmt.api.conditions import Answered, Condition, Handler
 from meshmgmt.api.exceptions import describe
 from meshmgmt.api.models import KeptAnswer
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer
+from meshmgmt.api.requests import ApiRequest
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest, InvalidArgument
 from meshmgmt.core.sealing import seal, unseal

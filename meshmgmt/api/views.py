@@ -17,13 +17,12 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
 
 from meshmgmt.api import plans, retries, versions
-from meshmgmt.api.bodies import ApiRequest
 from meshmgmt.api.conditions import Condition, answered
 from meshmgmt.api.fields import checked
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
-from meshmgmt.api.querystring import once, refuse_misspelt, require_utf8, truth
 from meshmgmt.api.renderers import note_size, room_for, to_json
+from meshmgmt.api.requests import ApiRequest, once, refuse_misspelt, require_utf8, truth
 from meshmgmt.api.versions import ConditionalRead, etag_of
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound

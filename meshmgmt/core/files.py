@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from meshmgmt.core.filelock import lock
+from meshmgmt.core.locks import lock
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from meshmgmt.core import filelock
+from meshmgmt.core import locks
 
 LOCK: Final = "server.lock"
 INFO: Final = "server.json"
@@ -61,8 +61,8 @@ def lock(runtime_dir: Path, name: str, what: str) -> int:
     """
     make(runtime_dir)
     try:
-        descriptor = filelock.open_locked(runtime_dir / name, wait=_GLANCE_SECONDS)
-    except filelock.Locked:
+        descriptor = locks.open_locked(runtime_dir / name, wait=_GLANCE_SECONDS)
+    except locks.Locked:
         pid = (runtime_dir / name).read_text()
         raise Occupied(
             f"{what} (process {pid}) runs already with the runtime directory "
@@ -76,7 +76,7 @@ def lock(runtime_dir: Path, name: str, what: str) -> int:
 
 def is_locked(runtime_dir: Path, name: str) -> bool:
     """Tell whether a living process holds the lock of that name."""
-    return filelock.is_locked(runtime_dir / name)
+    return locks.is_locked(runtime_dir / name)
 
 
 def forget(runtime_dir: Path) -> None:

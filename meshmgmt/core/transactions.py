@@ -19,9 +19,9 @@ from typing import Any, Final
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.dispatch import Signal
 
-from meshmgmt.core import filelock
+from meshmgmt.core import locks
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.core.lane import BUSY, LOCK_SECONDS, Lane
+from meshmgmt.core.locks import BUSY, LOCK_SECONDS, Lane
 
 # Any fixed number will do, as long as nothing else in the database uses it.
 LOCK_KEY: Final = 0x6D657368
@@ -296,7 +296,7 @@ def _holder() -> object:
 def _sqlite_write() -> Iterator[None]:
     """Queue for the file; BEGIN IMMEDIATE (settings) is the lock."""
     path = f"{connections[DEFAULT_DB_ALIAS].settings_dict['NAME']}{LOCK_SUFFIX}"
-    sign = partial(filelock.last_taken, path)
+    sign = partial(locks.last_taken, path)
     with writers.turn(OperationalError(BUSY), sign) as patience:
         deadline = time.monotonic() + patience
         with _queued(path, patience), ExitStack() as stack:
@@ -317,8 +317,8 @@ def _queued(path: str, patience: float) -> Iterator[None]:
     """
     with ExitStack() as stack:
         try:
-            stack.enter_context(filelock.queued(path, patience))
-        except filelock.Locked:
+            stack.enter_context(locks.queued(path, patience))
+        except locks.Locked:
             raise OperationalError(BUSY) from None
         except OSError as error:
             text = f"{path} cannot be written: {error.strerror}"

@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from events.api.queries import parse_query_instant
-from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.fields import (
     REQUIRED,
     AbsentKept,
@@ -23,6 +22,7 @@ from meshmgmt.api.fields import (
     WholeNumberField,
 )
 from meshmgmt.api.permissions import may
+from meshmgmt.api.requests import OptionalJSONParser
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.queries import found
 from meshmgmt.core.resources import Row

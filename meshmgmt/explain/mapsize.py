@@ -7,7 +7,7 @@ from typing import Final
 
 from django.conf import settings
 
-from meshmgmt.core.filelock import lock
+from meshmgmt.core.locks import lock
 from meshmgmt.mesh.peerdns import NETWORK_MAP_GUIDANCE, PeerDns
 from observability.metrics import instruments
 

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from events.audit.reading import event_by_id, events_of_request
 from meshmgmt.accounts.authority import viewer_of
-from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.fields import TruthField
+from meshmgmt.api.requests import OptionalJSONParser
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.roles import Operation
 from meshmgmt.history.reverting import Reversal

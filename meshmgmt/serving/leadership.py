@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
 
-from meshmgmt.core import filelock
+from meshmgmt.core import locks
 
 # Any fixed number that nothing else in the database locks.
 LOCK_KEY: Final = 0x6D657369
@@ -34,8 +34,8 @@ class Leadership:
         if self._descriptor is not None:
             return True
         try:
-            self._descriptor = filelock.open_locked(self._path, wait=0)
-        except filelock.Locked:
+            self._descriptor = locks.open_locked(self._path, wait=0)
+        except locks.Locked:
             return False
         return True
 

@@ -19,7 +19,7 @@ from whitenoise.storage import (  # type: ignore[import-untyped]
     CompressedManifestStaticFilesStorage,
 )
 
-from meshmgmt.core.filelock import lock
+from meshmgmt.core.locks import lock
 
 _LOG: Final = logging.getLogger(__name__)
 _STAMP: Final = ".collected"

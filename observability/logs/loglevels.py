@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from meshmgmt.core import context, runtime
-from meshmgmt.core.filelock import locked
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.locks import locked
 from meshmgmt.env import LEVEL_NAMES
 
 TRACE: Final = 5

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO, Final, TextIO, cast
 
-from meshmgmt.core.filelock import locked
+from meshmgmt.core.locks import locked
 
 _COMPLAIN_EVERY: Final = 60.0
 

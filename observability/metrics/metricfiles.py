@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from meshmgmt.core.filelock import locked
+from meshmgmt.core.locks import locked
 
 if TYPE_CHECKING:
     # The library decides at its first import whether values are shared.

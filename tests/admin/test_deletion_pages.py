@@ -12,7 +12,7 @@ from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.accounts.models import User
 from meshmgmt.adminsite.trail import trail
-from meshmgmt.core.lane import BUSY
+from meshmgmt.core.locks import BUSY
 from meshmgmt.core.transactions import writers
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api

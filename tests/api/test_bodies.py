@@ -13,7 +13,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.api.bodies import discard_rest, read_body
+from meshmgmt.api.requests import discard_rest, read_body
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
 LIMIT = 100_000

@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from meshmgmt.api.querystring import require_utf8
+from meshmgmt.api.requests import require_utf8
 from meshmgmt.core.errors import BadRequest
 from tests.people import api_as
 

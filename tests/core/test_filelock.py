@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from meshmgmt.core.filelock import Locked, is_locked, locked, queued
+from meshmgmt.core.locks import Locked, is_locked, locked, queued
 from meshmgmt.env import BASE_DIR
 
 HOLDER = """
 import sys
-from meshmgmt.core.filelock import queued
+from meshmgmt.core.locks import queued
 with queued(sys.argv[1], 5):
     print("mine", flush=True)
     sys.stdin.readline()
@@ -22,7 +22,7 @@ with queued(sys.argv[1], 5):
 
 GREEDY = """
 import sys, threading, time
-from meshmgmt.core.filelock import queued
+from meshmgmt.core.locks import queued
 counts = [0, 0]
 def work(number):
     while True:
@@ -160,4 +160,4 @@ def test_files_are_locked_in_one_place() -> None:
     rooms = ("meshmgmt", "dns", "groups", "events", "observability")
     modules = [path for room in rooms for path in (BASE_DIR / room).rglob("*.py")]
     locking = [path.name for path in modules if "fcntl" in path.read_text()]
-    assert locking == ["filelock.py"]
+    assert locking == ["locks.py"]

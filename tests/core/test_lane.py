@@ -8,8 +8,8 @@ from itertools import count
 
 import pytest
 
-from meshmgmt.core import lane as lanes
-from meshmgmt.core.lane import Lane
+from meshmgmt.core import locks
+from meshmgmt.core.locks import Lane
 
 
 class Busy(Exception):
@@ -18,7 +18,7 @@ class Busy(Exception):
 
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(locks, "LOOK_SECONDS", 0.01)
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def taken(lane: Lane) -> Iterator[None]:
             holding.result(20)
 
 
-def check_busy(lane: Lane, sign: Callable[[], object] = lanes.no_sign) -> None:
+def check_busy(lane: Lane, sign: Callable[[], object] = locks.no_sign) -> None:
     with pytest.raises(Busy), lane.turn(Busy(), sign):
         pytest.fail("two had the turn")
 

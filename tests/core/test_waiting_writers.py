@@ -12,8 +12,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from meshmgmt.core import transactions
-from meshmgmt.core.filelock import last_taken
-from meshmgmt.core.lane import LOCK_SECONDS
+from meshmgmt.core.locks import LOCK_SECONDS, last_taken
 from meshmgmt.core.transactions import (
     LOCK_SUFFIX,
     account_write,

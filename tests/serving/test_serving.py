@@ -15,7 +15,7 @@ from threading import Timer
 import pytest
 
 from meshmgmt.core import runtime
-from meshmgmt.core.filelock import locked
+from meshmgmt.core.locks import locked
 from meshmgmt.env import BASE_DIR
 from tests.processes import descendants, ended
 from tests.servers import Server, free_port

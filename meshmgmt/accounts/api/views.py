@@ -43,7 +43,7 @@ from meshmgmt.accounts.services.users import (
     user_get,
 )
 from meshmgmt.api.permissions import READING
-from meshmgmt.api.querystring import truth
+from meshmgmt.api.requests import truth
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id, replaced
 from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import (

@@ -25,7 +25,7 @@ from meshmgmt.accounts.rules import fold_email
 from meshmgmt.core import clock, context
 from meshmgmt.core.addresses import site
 from meshmgmt.core.errors import TooManyRequests, Unavailable
-from meshmgmt.core.lane import Lane
+from meshmgmt.core.locks import Lane
 from meshmgmt.core.transactions import account_write, queued_write
 from observability.metrics import instruments
 

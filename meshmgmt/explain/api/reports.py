@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from dns.content import RECORD_TYPES
 from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.permissions import READING
-from meshmgmt.api.querystring import choice, required_text
+from meshmgmt.api.requests import choice, required_text
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core import history
 from meshmgmt.core.transactions import read_snapshot
