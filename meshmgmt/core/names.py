@@ -57,11 +57,6 @@ def parse_query_name(text: str) -> str:
     return name
 
 
-def labels(name: str) -> tuple[str, ...]:
-    """Labels of a canonical name, leftmost first."""
-    return tuple(name.split("."))
-
-
 def ancestors(name: str) -> Iterator[str]:
     """The name itself and each name above it, longest first, without the root."""
     while True:
