@@ -37,8 +37,6 @@ from events.api.serializers import (
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.pages import csv_pieces, ndjson_pieces
-from meshmgmt.api.bodies import read_body
-from events.streams.exports import csv_pieces, ndjson_pieces
 from meshmgmt.api.exceptions import RETRY_SECONDS, is_busy
 from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export
 from meshmgmt.api.renderers import OrjsonRenderer

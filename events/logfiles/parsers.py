@@ -23,7 +23,7 @@ from events.logfiles.fields import (
     text_of,
 )
 from events.vocabulary import ID_LIMIT
-from meshmgmt.api.bodies import MAX_DEPTH, deeper_than
+from meshmgmt.api.requests import MAX_DEPTH, deeper_than
 
 _QUOTED: Final = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
 # A user may hold spaces and brackets, so the time has to look like one.

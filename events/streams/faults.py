@@ -7,8 +7,6 @@ from typing import Final
 
 from events.instants import parse_instant
 from events.vocabulary import FUTURE, LONGEST_PAST
-from meshmgmt.core.errors import ServiceError
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.errors import FieldError, ServiceError
 
 BAD_TYPE = 400

@@ -25,7 +25,7 @@ from msgspec.structs import fields
 from events.instants import parse_instant
 from events.keyset import beyond
 from events.streams.catalogue import Stream
-from meshmgmt.api.csvlines import csv_lines
+from meshmgmt.api.exports import csv_lines
 
 EXACT_TOTAL: Final = 1_000_000
 """Totals are exact up to here (decisions: Events, Totals)."""

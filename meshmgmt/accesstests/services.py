@@ -14,8 +14,6 @@ from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.rules import access_test_errors
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.signals import user_deleting
-from meshmgmt.core.errors import Conflict
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.errors import Conflict, FieldError
 from meshmgmt.core.queries import batches
 from meshmgmt.core.resources import Resource, Values, Write

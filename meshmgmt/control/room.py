@@ -16,8 +16,8 @@ from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.server import figures
 from meshmgmt.control.services import jobs, presence
 from meshmgmt.core import modelmodules
-from meshmgmt.core.counting import counted
 from meshmgmt.core.jobs import register_job
+from meshmgmt.core.printable import counted
 from meshmgmt.inventory.contributions import contributions
 
 

@@ -25,7 +25,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError
 from tqdm import tqdm
 
-from meshmgmt.core import durations, filelock, runtime
+from meshmgmt.core import durations, locks, runtime
 from meshmgmt.env import Config
 from observability import registries
 from observability.database import statistics
@@ -259,8 +259,8 @@ def _wait(until: float, *, quiet: bool) -> None:
 def _alone(config: Config) -> Iterator[None]:
     with ExitStack() as stack:
         try:
-            stack.enter_context(filelock.locked(config.runtime_dir / LOCK, wait=0))
-        except filelock.Locked:
+            stack.enter_context(locks.locked(config.runtime_dir / LOCK, wait=0))
+        except locks.Locked:
             raise CommandError("another debug run is on: wait for it to end") from None
         yield
 

@@ -26,9 +26,7 @@ from websockets.uri import WebSocketURI, parse_uri
 
 from meshmgmt.core import runtime
 from meshmgmt.core.clock import seconds_left
-from meshmgmt.core.filelock import locked
 from meshmgmt.core.locks import locked
-from observability.health.handshake import shake_hands
 from observability.metrics import instruments
 
 _LOG: Final = logging.getLogger(__name__)

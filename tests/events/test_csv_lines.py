@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.pages import csv_pieces
-from meshmgmt.api.csvlines import csv_lines
-from events.streams.exports import csv_pieces
 from meshmgmt.api.exports import csv_lines
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")

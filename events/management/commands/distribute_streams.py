@@ -12,7 +12,6 @@ from django.db import DatabaseError, InterfaceError, connection
 from events.streams import citus, spreading
 from events.streams.catalogue import STREAMS, Stream
 from events.streams.spreading import Refused
-from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import first_line
 from meshmgmt.core.printable import counted
 

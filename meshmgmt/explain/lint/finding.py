@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, Self
 
-from meshmgmt.core.counting import counted
+from meshmgmt.core.printable import counted
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.names import is_sent
 from meshmgmt.mesh.reasons import Subject, Thing, subject_of

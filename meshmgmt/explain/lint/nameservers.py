@@ -4,10 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from meshmgmt.core.names import MAX_OCTETS, ancestors, is_subdomain, quoted
-from meshmgmt.explain.lint.finding import Facts, Finding
 from meshmgmt.core.printable import counted
-from meshmgmt.explain.lint.facts import Facts
-from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.explain.lint.finding import Facts, Finding
 from meshmgmt.mesh.reasons import group_of
 from meshmgmt.mesh.snapshot import NameserverGroup, Zone
 

@@ -3,11 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from meshmgmt.core.counting import counted
-from meshmgmt.explain.lint.finding import ACCOUNT, Facts, Finding
 from meshmgmt.core.printable import counted
-from meshmgmt.explain.lint.facts import Facts
-from meshmgmt.explain.lint.finding import ACCOUNT, Finding
+from meshmgmt.explain.lint.finding import ACCOUNT, Facts, Finding
 from meshmgmt.mesh.names import own_servers
 from meshmgmt.mesh.peerdns import NETWORK_MAP_GUIDANCE, PeerDns
 from meshmgmt.mesh.reasons import group_of

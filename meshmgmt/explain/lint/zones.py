@@ -11,10 +11,8 @@ from meshmgmt.core.names import (
     is_too_long,
     quoted,
 )
-from meshmgmt.explain.lint.finding import Facts, Finding
 from meshmgmt.core.printable import counted
-from meshmgmt.explain.lint.facts import Facts
-from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.explain.lint.finding import Facts, Finding
 from meshmgmt.mesh.snapshot import Zone
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from meshmgmt.core.names import WILDCARD, is_subdomain
-from meshmgmt.explain.resolution.model import OutcomeKind, Step
 from meshmgmt.core.printable import counted
 from meshmgmt.explain.resolution.model import (
     OutcomeKind,

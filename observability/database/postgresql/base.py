@@ -18,13 +18,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper as DjangoWrapper
 from django_prometheus.db.backends.postgresql import base
 from psycopg.abc import PQGen
 
-from meshmgmt.core.lane import LOCK_SECONDS
 from meshmgmt.core.locks import LOCK_SECONDS
-from observability.database.postgresql.answering import (
-    CHECK_SECONDS,
-    Connection,
-    Silence,
-)
 from observability.database.timing import Timed, measuring
 
 CHECK_SECONDS: Final = 5.0
