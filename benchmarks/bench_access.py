@@ -15,7 +15,7 @@ from benchmarks import load
 from benchmarks.policies import fill_policies
 from benchmarks.report import Report, alternating_medians
 from benchmarks.workspace import Workspace
-from meshmgmt.inventory.flags import LOCAL_FLAGS
+from meshmgmt.inventory.rules import LOCAL_FLAGS
 
 LIMIT: Final = 3
 

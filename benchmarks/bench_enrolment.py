@@ -10,7 +10,7 @@ from benchmarks.bench_peers import cpu_seconds, started, wait_for_port
 from benchmarks.report import Report
 from benchmarks.workspace import Workspace
 from groups.services import group_create
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.control.agent import Agent
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import logins

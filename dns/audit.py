@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dns.models import DnsSettings, NameserverGroup, Record, Zone
-from dns.models.settings import SINGLE_ROW
+from dns.models import SINGLE_ROW, DnsSettings, NameserverGroup, Record, Zone
 from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import MemberKey, objects_by_id

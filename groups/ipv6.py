@@ -19,8 +19,7 @@ from meshmgmt.core import context
 from meshmgmt.core.orderedlinks import members_changed
 from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.models.peers import PeerQuerySet
+from meshmgmt.inventory.models import Peer, PeerQuerySet
 from meshmgmt.inventory.services.peers import free_ipv6
 
 

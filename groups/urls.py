@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from groups.api.views import GroupUsageView, GroupViewSet
+from groups.api import GroupUsageView, GroupViewSet
 from meshmgmt.api.views import ResourceRouter
 
 router = ResourceRouter()

@@ -15,7 +15,7 @@ from meshmgmt.access.models import (
     RuleSource,
     SetupKey,
 )
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write

@@ -1,3 +1,3 @@
 """Admin pages of DNS."""
 
-from dns.admin import nameservers, records, settings, zones  # noqa: F401 - registered
+from dns.admin import nameservers, zones  # noqa: F401 - registered

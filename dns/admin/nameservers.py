@@ -1,17 +1,22 @@
-"""Pages of nameserver groups."""
+"""Pages of nameserver groups and of the DNS settings."""
 
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
 
-from dns.models import NameserverGroup, NameserverGroupGroup
+from dns.models import (
+    DisabledManagementGroup,
+    DnsSettings,
+    NameserverGroup,
+    NameserverGroupGroup,
+)
 from dns.rules.nameservers import Server
-from dns.services.nameservers import nameserver_groups
+from dns.services.nameservers import dns_settings_update, nameserver_groups
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField, OrderedListField
 from meshmgmt.adminsite.look import enabled
-from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
+from meshmgmt.adminsite.pages import OneRowAdmin, ServiceAdmin, ServiceForm, number_of
 
 DNS_PORT: Final = 53
 
@@ -84,3 +89,24 @@ class NameserverGroupAdmin(ServiceAdmin):
     @admin.display(description="servers")
     def servers(self, group: NameserverGroup) -> str:
         return ", ".join(_server_text(server) for server in group.nameservers)
+
+
+class DnsSettingsForm(ServiceForm):
+    disabled_management_groups = OrderedListField(
+        DisabledManagementGroup._meta.get_field("group"),
+        help_text="Peers in these groups keep the DNS configuration of their systems.",
+    )
+
+    class Meta:
+        model = DnsSettings
+        fields = ["disabled_management_groups"]
+
+    def apply(self, data: dict[str, Any]) -> DnsSettings:
+        return dns_settings_update(**data)
+
+
+@admin.register(DnsSettings)
+class DnsSettingsAdmin(OneRowAdmin):
+    """The settings."""
+
+    form = DnsSettingsForm

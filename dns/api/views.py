@@ -7,12 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.api import serializers
-from dns.selectors.settings import disabled_management_groups
-from dns.selectors.zones import zone_rows
-from dns.services.nameservers import nameserver_groups
-from dns.services.records import records
-from dns.services.settings import dns_settings_update
-from dns.services.zones import zones
+from dns.selectors import disabled_management_groups, zone_rows
+from dns.services.nameservers import dns_settings_update, nameserver_groups
+from dns.services.zones import records, zones
 from meshmgmt.api.views import ApiView, ResourceViewSet, replaced
 from meshmgmt.core.resources import Row
 

@@ -1,12 +1,19 @@
-"""Writes of nameserver groups."""
+"""Writes of nameserver groups and the DNS settings."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from dns.content import parse_nameserver_ip
-from dns.models import NameserverGroup
+from dns.models import SINGLE_ROW, DisabledManagementGroup, DnsSettings, NameserverGroup
 from dns.rules.nameservers import nameserver_group_errors
 from meshmgmt.core.errors import FieldError
+from groups.selectors import known_groups
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.resources import Resource, Write
+from meshmgmt.core.textrules import unknown_id_errors
+from meshmgmt.core.transactions import account_write
 
 
 class NameserverGroups(Resource[NameserverGroup]):
@@ -34,3 +41,19 @@ class NameserverGroups(Resource[NameserverGroup]):
 
 
 nameserver_groups: Final = NameserverGroups()
+
+
+def dns_settings_update(*, disabled_management_groups: Sequence[str]) -> DnsSettings:
+    """Replace the groups without DNS management. Raises InvalidArgument."""
+    with account_write():
+        raise_field_errors(
+            unknown_id_errors(
+                "disabled_management_groups",
+                disabled_management_groups,
+                known_groups(disabled_management_groups),
+                kind="group",
+            )
+        )
+        settings, _ = DnsSettings.objects.get_or_create(pk=SINGLE_ROW)
+        set_members(DisabledManagementGroup, settings, disabled_management_groups)
+        return settings

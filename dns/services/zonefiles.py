@@ -8,9 +8,9 @@ from typing import Any
 
 from dns.content import stored_form
 from dns.models import Record, Zone
-from dns.selectors.zones import plain_record
-from dns.services.records import records as stored_records
+from dns.selectors import plain_record
 from dns.services.zones import RECORDS_AT_ONCE, zones
+from dns.services.zones import records as stored_records
 from dns.zonefile.changes import Diff, compare, merge_conflicts, told
 from dns.zonefile.lexer import ZoneFileError
 from dns.zonefile.reader import ZoneFile, read_zone

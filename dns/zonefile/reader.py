@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from dns.content import RECORD_TYPES
-from dns.rules.records import MAX_TTL, StoredRecord, record_errors
+from dns.rules.zones import MAX_TTL, StoredRecord, record_errors
 from dns.zonefile.lexer import Entry, Fault, Token, ZoneFileError, entries
 from meshmgmt.core.durations import UNITS
 from meshmgmt.core.names import MAX_TEXT, InvalidNameError, canonical, quoted

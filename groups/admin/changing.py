@@ -20,9 +20,9 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from groups.memberships import Part, carry_out, plan
 from groups.models import Group, GroupPeer
 from groups.selectors import static_groups
+from groups.services import Part, carry_out, plan
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.core.printable import counted, printable
 from meshmgmt.core.transactions import account_write

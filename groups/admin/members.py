@@ -13,11 +13,10 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 
 from groups.admin.changing import Deed, group_link, members_path
-from groups.admin.filters import GroupFilter, members, strangers
-from groups.admin.peers import GroupedPeerAdmin
-from groups.memberships import Plan, carry_out, plan
+from groups.admin.peers import GroupedPeerAdmin, GroupFilter, members, strangers
 from groups.models import Group
-from groups.pasting import Candidate, Resolved, resolve
+from groups.rules import Candidate, Resolved, resolve
+from groups.services import Plan, carry_out, plan
 from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.printable import printable

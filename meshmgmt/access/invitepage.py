@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
-from meshmgmt.access.selectors.invites import invite_facts, is_valid, open_invite
-from meshmgmt.access.services.invites import invite_accept, invites
+from meshmgmt.access.selectors.enrolment import invite_facts, is_valid, open_invite
+from meshmgmt.access.services.enrolment import invite_accept, invites
+from meshmgmt.accounts.forms import PasswordTwiceForm, password_field
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.newpassword import PasswordTwiceForm, password_field
 from meshmgmt.api.limits import check_guess
 from meshmgmt.api.pages import error_page, serves
 from meshmgmt.core.errors import NotFound, ServiceError

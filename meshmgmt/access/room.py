@@ -1,20 +1,35 @@
 """What access objects have for the other rooms."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
 
 from events.directory import directory
-from meshmgmt.access import audit, defaultpolicy, homecards, references
-from meshmgmt.access.models import Policy, UserAutoGroup
-from meshmgmt.access.services.autogroups import (
+from groups import references
+from groups.references import JsonReference, ListReference
+from meshmgmt.access import audit, models
+from meshmgmt.access.admin.enrolment import SetupKeyStateFilter
+from meshmgmt.access.models import Policy, SetupKey, UserAutoGroup
+from meshmgmt.access.services.enrolment import (
     errors_of_auto_groups,
     forget_auto_groups,
     set_auto_groups,
     set_jwt_groups,
 )
-from meshmgmt.access.services.removal import take_peers_out, take_resources_out
+from meshmgmt.access.services.policies import make_default_policy
+from meshmgmt.access.services.removal import (
+    disable_policies_without_rules,
+    take_peers_out,
+    take_resources_out,
+)
 from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.signals import user_deleting
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules, rooms
 from meshmgmt.core.orderedlinks import ids_by_owner
@@ -26,9 +41,10 @@ _ROUTE_MODELS = ("route", "routegroup", "routepeergroup", "routeaccesscontrolgro
 
 def register() -> None:
     audit.register()
-    homecards.register()
-    references.register()
-    rooms.after_migration("access", defaultpolicy.after_migration)
+    home.contribute(Place.ENDING, "setup_keys", _ending_setup_keys)
+    home.contribute(Place.PEOPLE, "users", _way_to_invite)
+    _register_references()
+    rooms.after_migration("access", make_default_policy)
     directory.policies = policy_names
     peers_deleting.connect(take_peers_out, dispatch_uid="access.peers")
     resources_deleting.connect(take_resources_out, dispatch_uid="access.resources")
@@ -52,5 +68,87 @@ def register() -> None:
     )
 
 
+def _ending_setup_keys(request: HttpRequest) -> Iterator[Figure]:
+    shown = {"about_to_end": ("setup key{s}", Tone.WARN)}
+    yield from home.state_figures(request, SetupKey, SetupKeyStateFilter, shown)
+
+
+def _way_to_invite(request: HttpRequest) -> Iterator[Line]:
+    if request.user.has_perm("access.add_invite"):
+        yield Line("Invite a person", url=reverse("admin:access_invite_add"))
+
+
 def policy_names(ids: Collection[str]) -> dict[str, str]:
     return dict(rows_with(Policy.objects.values_list("pk", "name"), {"pk": ids}))
+
+
+def _register_references() -> None:
+    """Tell the groups how access objects and account settings refer to them.
+
+    Everything that only hands out memberships (keys, users, invites) just loses the group.
+    Lists that restrict switch their object off when they become empty: an empty list of
+    access control groups, for one, would open a route to everybody.
+    """
+    references.register(
+        *(
+            ListReference(
+                link=link,
+                kind="policy_rule",
+                switch="enabled",
+                named=_rule_name,
+                related=("policy",),
+                turned_off=disable_policies_without_rules,
+            )
+            for link in (
+                models.RuleSource,
+                models.RuleDestination,
+                models.RuleAuthorizedGroup,
+            )
+        ),
+        *(
+            ListReference(link=link, kind="route", switch="enabled")
+            for link in (
+                models.RouteGroup,
+                models.RoutePeerGroup,
+                models.RouteAccessControlGroup,
+            )
+        ),
+        ListReference(
+            link=models.RouterPeerGroup,
+            kind="network_router",
+            switch="enabled",
+            named=_router_name,
+            related=("network",),
+        ),
+        ListReference(link=models.UserAutoGroup, kind="user"),
+        ListReference(link=models.InviteAutoGroup, kind="invite"),
+        ListReference(link=models.SetupKeyAutoGroup, kind="setup_key"),
+        *(
+            JsonReference(
+                holder=Account,
+                column=column,
+                kind="account_setting",
+                switch=switch,
+                named=_setting_name,
+            )
+            for column, switch in (
+                # An empty list means the traffic of every peer.
+                ("network_traffic_logs_groups", "network_traffic_logs_enabled"),
+                ("peer_expose_groups", "peer_expose_enabled"),
+                # Empty it gives nobody an address, so there is nothing to switch off.
+                ("ipv6_enabled_groups", ""),
+            )
+        ),
+    )
+
+
+def _rule_name(rule: Any) -> str:
+    return f"{rule.policy.name} / {rule.name}"
+
+
+def _router_name(router: Any) -> str:
+    return f"router of {router.network.name}"
+
+
+def _setting_name(account: Any) -> str:
+    return "account settings"

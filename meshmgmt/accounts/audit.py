@@ -1,12 +1,15 @@
-"""What changes of the account, its users and tokens say in the audit trail."""
+"""What the trail says of sign-ins, and of changes of the account, users and tokens."""
 
 from typing import Any, Final
 
 from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import Change
+from events.audit.emission import audit_record
 from events.audit.specs import ActivityOf, AuditSpec, Meta, switches
 from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.core import clock, context
+from meshmgmt.core.context import Actor
 
 _SWITCHES: Final = {
     "peer_login_expiration_enabled": "account.setting.peer.login.expiration",
@@ -171,3 +174,14 @@ def _token_target(change: Change, activity: Activity) -> str:
     token = change.instance
     assert isinstance(token, AccessToken)
     return token.user_id
+
+
+def record_sign_in(user: User, **kwargs: Any) -> None:
+    """Write `dashboard.login`, by and about the user who signed in."""
+    with context.scope(actor=Actor(user.pk, user.name, user.email)):
+        audit_record(
+            Activity.DASHBOARD_LOGIN,
+            target_id=user.pk,
+            target_type="user",
+            meta={"timestamp": clock.now(), **user_facts(user)},
+        )

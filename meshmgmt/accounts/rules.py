@@ -1,6 +1,8 @@
-"""Rules on users and tokens, as pure functions from values to field errors."""
+"""Rules on users, tokens and passwords, as pure functions."""
 
 import re
+import secrets
+import string
 import unicodedata
 from typing import Final
 
@@ -15,6 +17,17 @@ MAX_DAYS: Final = 365
 SCOPES: Final = ("", "ingest")
 EMAIL_TAKEN: Final = "another user has this e-mail address"
 
+PASSWORD_LENGTH: Final = 16
+MIN_PASSWORD: Final = 8
+MAX_PASSWORD: Final = 128
+SPECIAL: Final = "!#%+-=?@_"
+ALPHABET: Final = string.ascii_letters + string.digits + SPECIAL
+
+_ASKED: Final = (
+    (re.compile(r"[0-9]"), "a digit"),
+    (re.compile(r"[A-Z]"), "an upper-case letter"),
+    (re.compile(r"[^0-9A-Za-z]"), "a special character"),
+)
 _EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]+@[^@\s\x00-\x1f\x7f]+")
 
 
@@ -76,3 +89,28 @@ def _nul_errors(field: str, text: str) -> list[FieldError]:
     if "\x00" in text:
         return [FieldError(field, f"the {field} must not contain the NUL character")]
     return []
+
+
+def new_password() -> str:
+    """Return a random password that fulfils `weaknesses`; 96 bits or more."""
+    # Drawn anew as a whole: putting in what lacks would make some more likely.
+    while True:
+        password = "".join(secrets.choice(ALPHABET) for _ in range(PASSWORD_LENGTH))
+        if not weaknesses(password):
+            return password
+
+
+def weaknesses(password: str) -> list[str]:
+    """Return a sentence for each thing that a chosen password lacks.
+
+    What is asked for is what clients of the reference API ask of people themselves.
+    """
+    found = []
+    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+        found.append(f"a password has {MIN_PASSWORD} to {MAX_PASSWORD} characters")
+    found += [
+        f"a password needs {what}"
+        for pattern, what in _ASKED
+        if not pattern.search(password)
+    ]
+    return found

@@ -4,10 +4,9 @@ from typing import Any
 
 from django.urls import path
 
-from meshmgmt.accounts.api import instance, providers, views
+from meshmgmt.accounts.api import instance, views
 from meshmgmt.accounts.oidc import adminlogin
-from meshmgmt.accounts.setup.page import setup_page
-from meshmgmt.accounts.setup.views import SetupView
+from meshmgmt.accounts.setup.views import SetupView, setup_page
 from meshmgmt.api.views import COLLECTION, ResourceRouter
 
 TOKEN: dict[str, Any] = {"get": "retrieve", "delete": "destroy"}
@@ -23,10 +22,8 @@ urlpatterns = [
     path("api/instance", instance.InstanceView.as_view()),
     path("api/instance/version", instance.VersionView.as_view()),
     path("api/setup", SetupView.as_view()),
-    path("api/identity-providers", providers.IdentityProvidersView.as_view()),
-    path(
-        "api/identity-providers/<str:idpId>", providers.IdentityProviderView.as_view()
-    ),
+    path("api/identity-providers", instance.IdentityProvidersView.as_view()),
+    path("api/identity-providers/<str:idpId>", instance.IdentityProviderView.as_view()),
     path("api/locations/countries", instance.CountriesView.as_view()),
     path("api/locations/countries/<str:country>/cities", instance.CitiesView.as_view()),
     path("api/accounts", views.AccountsView.as_view()),

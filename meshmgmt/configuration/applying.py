@@ -8,7 +8,7 @@ import jsonschema
 from rest_framework.exceptions import ValidationError
 
 from dns.api.serializers import DnsSettingsSerializer
-from dns.services.settings import dns_settings_update
+from dns.services.nameservers import dns_settings_update
 from meshmgmt.accounts.api.serializers import AccountSettingsRequestSerializer
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.api.exceptions import describe

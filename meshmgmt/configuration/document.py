@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from dns.selectors.settings import disabled_management_groups
+from dns.selectors import disabled_management_groups
 from groups.models import Group
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.accounts.models import User

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
-from groups.api.views import GroupViewSet
-from meshmgmt.access.api.views.networks import (
+from groups.api import GroupViewSet
+from meshmgmt.access.api.views import (
     NetworkResourceViewSet,
     NetworkRouterViewSet,
     NetworkViewSet,
+    PolicyViewSet,
+    PostureCheckViewSet,
+    RouteViewSet,
 )
-from meshmgmt.access.api.views.policies import PolicyViewSet
-from meshmgmt.access.api.views.posture import PostureCheckViewSet
-from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.api.views import ResourceViewSet
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.rules.setupkeys import VALID, state_of
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.rules.enrolment import VALID, state_of
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens

@@ -15,9 +15,8 @@ from typing import Final
 
 from dns.content import stored_form
 from dns.models import Record, Zone, ZoneGroup
-from dns.services.nameservers import nameserver_groups
-from dns.services.records import records as stored_records
-from dns.services.settings import dns_settings_update
+from dns.services.nameservers import dns_settings_update, nameserver_groups
+from dns.services.zones import records as stored_records
 from events.audit.audited import audited_bulk_create
 from groups.models import ALL, Group, GroupPeer
 from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGroup

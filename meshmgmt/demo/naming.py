@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from dns.models import Record
-from dns.services.nameservers import nameserver_groups
-from dns.services.records import records
-from dns.services.settings import dns_settings_update
-from dns.services.zones import zones
+from dns.services.nameservers import dns_settings_update, nameserver_groups
+from dns.services.zones import records, zones
 from groups.models import ALL, Group, Issued
 from meshmgmt.demo.story import Story
 

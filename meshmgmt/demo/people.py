@@ -9,7 +9,8 @@ from typing import Any, Final
 from groups.models import GroupPeer
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.access.models import SetupKey, UserAutoGroup
-from meshmgmt.access.services.invites import invite_create
+from meshmgmt.access.services.enrolment import invite_create
+from meshmgmt.accounts.audit import record_sign_in
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import access_tokens
@@ -18,7 +19,6 @@ from meshmgmt.accounts.services.users import (
     user_set_blocked,
     user_set_role,
 )
-from meshmgmt.accounts.signin import record_sign_in
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
 from meshmgmt.core.orderedlinks import append_members, drop_members, set_members

@@ -13,10 +13,13 @@ from meshmgmt.access.models import (
     SetupKeyAutoGroup,
 )
 from meshmgmt.access.rules.policies import RuleDraft
-from meshmgmt.access.services.networks import network_resources, networks, routers
-from meshmgmt.access.services.policies import policies
-from meshmgmt.access.services.posture import posture_checks
-from meshmgmt.access.services.routes import routes
+from meshmgmt.access.services.networks import (
+    network_resources,
+    networks,
+    routers,
+    routes,
+)
+from meshmgmt.access.services.policies import policies, posture_checks
 from meshmgmt.accesstests.services import access_tests
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members

@@ -9,8 +9,8 @@ from django.db import models, transaction
 from dns.models import DisabledManagementGroup, NameserverGroup, Record, Zone
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
-from meshmgmt.access.defaultpolicy import default_policies
 from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, SetupKey
+from meshmgmt.access.services.policies import default_policies
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock

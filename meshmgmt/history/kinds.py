@@ -9,22 +9,21 @@ from django.db import models
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
-from dns.selectors.settings import disabled_management_groups
-from dns.services.records import records
-from dns.services.settings import dns_settings_update
-from dns.services.zones import zones
-from groups.api.views import GroupViewSet
+from dns.selectors import disabled_management_groups
+from dns.services.nameservers import dns_settings_update
+from dns.services.zones import records, zones
+from groups.api import GroupViewSet
 from groups.models import Group
 from groups.services import group_delete
-from meshmgmt.access.api.views.networks import (
+from meshmgmt.access.api.views import (
     NetworkResourceViewSet,
     NetworkRouterViewSet,
     NetworkViewSet,
+    PolicyViewSet,
+    PostureCheckViewSet,
+    RouteViewSet,
+    SetupKeyViewSet,
 )
-from meshmgmt.access.api.views.policies import PolicyViewSet
-from meshmgmt.access.api.views.posture import PostureCheckViewSet
-from meshmgmt.access.api.views.routes import RouteViewSet
-from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
 from meshmgmt.access.models import (
     Invite,
     Policy,
@@ -35,7 +34,7 @@ from meshmgmt.access.models import (
     SetupKey,
     UserAutoGroup,
 )
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User

@@ -7,8 +7,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
 
-from dns.models import DnsSettings
-from dns.models.settings import SINGLE_ROW
+from dns.models import SINGLE_ROW, DnsSettings
 from events.audit.histories import (
     CAME,
     WENT,

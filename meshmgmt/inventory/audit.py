@@ -10,8 +10,14 @@ from events.audit.specs import AuditSpec, Meta, switched, switches, written
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.context import account_id
 from meshmgmt.inventory.labels import full_name
-from meshmgmt.inventory.models import Network, NetworkResource, Peer
-from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, REPORTED
+from meshmgmt.inventory.models import (
+    CONNECTION,
+    MACHINE,
+    REPORTED,
+    Network,
+    NetworkResource,
+    Peer,
+)
 
 _SWITCHES: Final = {
     "ssh_enabled": "peer.ssh",

@@ -10,8 +10,27 @@ from typing import Any, Final, Protocol
 from meshmgmt.core.errors import FieldError
 from meshmgmt.core.textrules import not_found
 from meshmgmt.inventory.addresses import is_for_peers
-from meshmgmt.inventory.flags import STORED_FLAGS
 from meshmgmt.inventory.labels import is_extra_label
+
+LOCAL_FLAGS: Final = (
+    "rosenpass_enabled",
+    "rosenpass_permissive",
+    "server_ssh_allowed",
+    "disable_client_routes",
+    "disable_server_routes",
+    "disable_dns",
+    "disable_firewall",
+    "block_lan_access",
+    "block_inbound",
+    "lazy_connection_enabled",
+)
+"""Names of the flags, in the order in which the API shows them."""
+
+DISABLE_IPV6: Final = "disable_ipv6"
+
+STORED_FLAGS: Final = (*LOCAL_FLAGS, DISABLE_IPV6)
+"""All that is kept; the API does not show the last one."""
+
 
 KEY_BYTES: Final = 32  # a Curve25519 public key
 # As the columns are: SQLite takes longer texts, PostgreSQL answers them with an error.

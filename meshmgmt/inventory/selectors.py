@@ -13,9 +13,8 @@ from meshmgmt.core.names import quoted
 from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.inventory.contributions import GroupsOfPeer, contributions
-from meshmgmt.inventory.flags import LOCAL_FLAGS
-from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, SWITCHES, PeerQuerySet
+from meshmgmt.inventory.models import CONNECTION, MACHINE, SWITCHES, Peer, PeerQuerySet
+from meshmgmt.inventory.rules import LOCAL_FLAGS
 
 ObjectT = TypeVar("ObjectT", bound=Model)
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from meshmgmt.inventory.api.views import PeersView, PeerView
+from meshmgmt.inventory.api import PeersView, PeerView
 
 urlpatterns = [
     path("api/peers", PeersView.as_view(), name="peers"),

@@ -14,22 +14,22 @@ from django.db.models import QuerySet
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
 from dns.models import NameserverGroup, Zone
-from dns.services.settings import dns_settings_update
+from dns.services.nameservers import dns_settings_update
 from groups.models import Group, GroupPeer, GroupResource, Issued
 from groups.selectors import all_group_id
 from groups.services import change_groups_of_peers, group_create, group_update
-from meshmgmt.access.api.views.networks import (
+from meshmgmt.access.api.views import (
     NetworkResourceViewSet,
     NetworkRouterViewSet,
     NetworkViewSet,
+    PolicyViewSet,
+    PostureCheckViewSet,
+    RouteViewSet,
+    SetupKeyViewSet,
 )
-from meshmgmt.access.api.views.policies import PolicyViewSet
-from meshmgmt.access.api.views.posture import PostureCheckViewSet
-from meshmgmt.access.api.views.routes import RouteViewSet
-from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
 from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
-from meshmgmt.access.rules.setupkeys import VALID
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.rules.enrolment import VALID
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.accounts.services.userchanges import user_update

@@ -8,7 +8,7 @@ from django.contrib.messages import get_messages
 from django.test import Client
 
 from meshmgmt.access.models import Invite, UserAutoGroup
-from meshmgmt.access.services.invites import invite_create, invites
+from meshmgmt.access.services.enrolment import invite_create, invites
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.core.context import Actor, scope

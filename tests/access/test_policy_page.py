@@ -30,8 +30,8 @@ from meshmgmt.access.rules.policies import (
 from meshmgmt.access.selectors.policies import policy_rows
 from meshmgmt.access.services.policies import (
     policies,
+    posture_checks,
 )
-from meshmgmt.access.services.posture import posture_checks
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer

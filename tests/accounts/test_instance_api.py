@@ -7,7 +7,7 @@ import pytest
 
 import meshmgmt
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.setup.code import is_setup_code, setup_code, start_notice
+from meshmgmt.accounts.setup.owner import is_setup_code, setup_code, start_notice
 from meshmgmt.api import limits
 from meshmgmt.core.rooms import start_notices
 from tests.api_client import Answer, Api

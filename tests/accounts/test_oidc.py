@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import cache
 
 from groups.models import Group, GroupPeer
-from meshmgmt.access.services.autogroups import set_auto_groups
+from meshmgmt.access.services.enrolment import set_auto_groups
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc.provider import fetch_json
 from meshmgmt.accounts.oidc.provisioning import user_of

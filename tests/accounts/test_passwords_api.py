@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.passwords import new_password, weaknesses
+from meshmgmt.accounts.rules import new_password, weaknesses
 from meshmgmt.accounts.setup.owner import first_owner_create
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import write_number

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.setup.code import setup_code
+from meshmgmt.accounts.setup.owner import setup_code
 from tests.factories import Trail
 from tests.people import person
 

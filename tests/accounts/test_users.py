@@ -11,7 +11,7 @@ from events.audit.audited import audited_bulk_create
 from events.models import AuditEvent
 from meshmgmt.accounts.backends import RoleBackend
 from meshmgmt.accounts.models import AccessToken, Account, User
-from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.account import account_update, ensure_account
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import (
     user_create,
@@ -20,7 +20,6 @@ from meshmgmt.accounts.services.users import (
     user_set_blocked,
     user_set_role,
 )
-from meshmgmt.accounts.setup import account as setup
 from meshmgmt.api.exceptions import describe
 from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, ServiceError
@@ -176,7 +175,7 @@ class TestAccount:
 
     def test_it_exists_once(self) -> None:
         account = Account.objects.get()
-        assert setup.ensure_account() == account
+        assert ensure_account() == account
         assert account_id() == account.pk
         with pytest.raises(IntegrityError), transaction.atomic():
             Account().save()
@@ -184,7 +183,7 @@ class TestAccount:
     @pytest.mark.django_db(transaction=True)
     def test_it_is_made_once_whoever_asks_first(self) -> None:
         Account.objects.all().delete()
-        made = in_parallel(*[setup.ensure_account] * 4)
+        made = in_parallel(*[ensure_account] * 4)
         assert (
             len({account.pk for account in made if isinstance(account, Account)}) == 1
         )

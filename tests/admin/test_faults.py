@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from meshmgmt.access.models import PostureCheck
-from meshmgmt.access.services.invites import invite_create
+from meshmgmt.access.services.enrolment import invite_create
 from meshmgmt.accounts.models import User
 from tests.admin.signed_in import errors_of
 from tests.factories import Trail, group, peer

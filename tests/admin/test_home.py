@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from events.admin import homecards
 from events.models import AuditEvent
 from groups.services import group_create
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.adminsite import home

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
-from meshmgmt.access.services.setupkeys import (
+from meshmgmt.access.services.enrolment import (
     setup_keys,
     usable_setup_key,
 )

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
-from meshmgmt.access.api.views.networks import (
+from meshmgmt.access.api.views import (
     NetworkResourceViewSet,
     NetworkRouterViewSet,
     NetworkViewSet,
+    PolicyViewSet,
+    PostureCheckViewSet,
+    RouteViewSet,
 )
-from meshmgmt.access.api.views.policies import PolicyViewSet
-from meshmgmt.access.api.views.posture import PostureCheckViewSet
-from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.resources import columns, lists
 

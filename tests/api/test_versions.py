@@ -13,7 +13,7 @@ from django.urls import get_resolver
 
 from events.audit.specs import spec_of
 from events.models import AuditEvent
-from groups.api.views import GroupViewSet
+from groups.api import GroupViewSet
 from groups.models import Group
 from groups.services import group_update
 from meshmgmt.accounts.models import AccessToken, User

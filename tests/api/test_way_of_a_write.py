@@ -46,7 +46,7 @@ def test_a_new_record_comes_through_few_files(api: Api) -> None:
 
     files = entered(lambda: ok(api.post(path, record(name="db.svc.test"))))
 
-    assert "dns/services/records.py" in files
+    assert "dns/services/zones.py" in files
     assert len(files) <= 42, files
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.logins import Session, login
 from meshmgmt.control.services.refusals import Refused

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from groups.selectors import all_group_id
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.control.services.logins import login
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock

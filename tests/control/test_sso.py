@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from meshmgmt.access.services.autogroups import set_auto_groups
+from meshmgmt.access.services.enrolment import set_auto_groups
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.models import SpentToken

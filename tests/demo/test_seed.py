@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from dns.models import NameserverGroup
-from dns.selectors.zones import zone_rows
+from dns.selectors import zone_rows
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from groups.models import Group
 from groups.selectors import group_rows

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from events.models import AuditEvent
 from events.proof import heads, published
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_keys
+from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import access_tokens

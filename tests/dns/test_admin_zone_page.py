@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dns.models import Record, Zone
-from dns.services.records import records
+from dns.services.zones import records
 from dns.zonefile.reader import read_zone
 from dns.zonefile.tables import as_zone_lines
 from groups.services import group_update

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dns.content import canonical_content
 from dns.models import NameserverGroup
-from dns.selectors.zones import zone_rows
+from dns.selectors import zone_rows
 from events.models import AuditEvent
 from meshmgmt.core.names import WILDCARD, canonical, is_subdomain
 from meshmgmt.core.resources import stored_rows

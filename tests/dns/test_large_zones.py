@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from dns.admin import records as record_pages
 from dns.admin import zones as zone_pages
 from dns.models import Record
-from dns.services import records, zonefiles, zones
+from dns.services import zonefiles, zones
 from events.audit.emission import changes_written
 from events.models import AuditEvent
 from meshmgmt.core import transactions
@@ -33,9 +32,7 @@ WITH_AND_WITHOUT_A_KEY = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zones, "RECORDS_AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(zonefiles, "RECORDS_AT_ONCE", AT_ONCE)
-    for module in (zone_pages, record_pages, records):
+    for module in (zones, zonefiles, zone_pages):
         monkeypatch.setattr(module, "RECORDS_AT_ONCE", AT_ONCE)
 
 

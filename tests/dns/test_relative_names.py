@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules.records import record_errors
-from dns.rules.relative import name_in_zone
+from dns.rules.zones import name_in_zone, record_errors
 from meshmgmt.core.names import InvalidNameError, canonical, is_subdomain
 
 DOMAIN = "svc.test"

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from dns.rules.records import record_errors
 from meshmgmt.core.errors import FieldError
+from dns.rules.zones import record_errors
+from meshmgmt.core.fielderrors import FieldError
 
 
 def of_record(name: str, type_: str, content: str, ttl: int) -> list[FieldError]:

@@ -9,6 +9,8 @@ from django.urls import reverse
 
 from dns.services.settings import dns_settings_update
 from events.admin.objectpages import ObjectPage, ObjectPages
+from dns.services.nameservers import dns_settings_update
+from events.admin.objectpages import ObjectPages
 from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.accounts.models import User

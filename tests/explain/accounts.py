@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from dns.rules.records import StoredRecord, record_conflicts
+from dns.rules.zones import StoredRecord, record_conflicts
 from meshmgmt.mesh.snapshot import Nameserver, NameserverGroup, Record, Snapshot, Zone
 from tests.mesh import meshes
 

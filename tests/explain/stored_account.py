@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.db import connection
 
 from dns.models import (
+    SINGLE_ROW,
     DisabledManagementGroup,
     DnsSettings,
     NameserverGroup,
@@ -16,7 +17,6 @@ from dns.models import (
     Zone,
     ZoneGroup,
 )
-from dns.models.settings import SINGLE_ROW
 from groups.models import Group, GroupPeer, GroupResource
 from meshmgmt.access.models import (
     Policy,

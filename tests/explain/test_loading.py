@@ -14,7 +14,7 @@ import time_machine
 from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 
-from dns.services.settings import dns_settings_update
+from dns.services.nameservers import dns_settings_update
 from dns.services.zones import zones
 from groups.models import Group
 from meshmgmt.access.models import PolicyRule, RuleDestination

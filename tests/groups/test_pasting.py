@@ -2,7 +2,7 @@
 
 import pytest
 
-from groups.pasting import Candidate, resolve
+from groups.rules import Candidate, resolve
 
 PRINTER = Candidate("id1", "Printer", "printer", "100.64.0.1", "fd00::1")
 OTHER = Candidate("id2", "printer", "printer-2", "100.64.0.2", None)

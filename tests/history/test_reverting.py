@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from dns.services.records import records
+from dns.services.zones import records
 from events.activities import Activity
 from events.audit.emission import audit_record
 from events.models import AuditEvent
 from groups.models import Group
 from groups.services import group_update
 from meshmgmt.access.models import Policy, SetupKey
-from meshmgmt.access.services.setupkeys import setup_key_rotate
+from meshmgmt.access.services.enrolment import setup_key_rotate
 from meshmgmt.accounts.services.users import user_approve, user_create, user_rename
 from meshmgmt.core import context
 from meshmgmt.core.context import account_id

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.setup.account import (
+from meshmgmt.accounts.services.account import (
     after_migration,
     drawn_range,
     ensure_account,

@@ -7,7 +7,7 @@ import pytest
 
 from groups.selectors import all_group_id
 from meshmgmt.core import clock
-from meshmgmt.inventory.api.serializers import PeerSerializer
+from meshmgmt.inventory.api import PeerSerializer
 from meshmgmt.inventory.selectors import peer_rows
 from tests.api_client import Api
 from tests.factories import Trail, account_settings, group, peer, peers

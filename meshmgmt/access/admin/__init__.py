@@ -2,10 +2,8 @@
 
 from meshmgmt.access.admin import (  # noqa: F401 - pages register themselves
     enrolment,
-    invites,
     networks,
     policies,
     posture,
-    routes,
     rules,
 )

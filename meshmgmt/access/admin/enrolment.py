@@ -1,24 +1,69 @@
-"""Pages of setup keys and auto-groups."""
+"""Pages of setup keys, auto-groups and invites."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from django import forms
 from django.contrib import admin
-from django.db.models import Model
+from django.db.models import F, Model, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
-from meshmgmt.access.admin.filters import SetupKeyStateFilter
 from meshmgmt.access.enrolling import enrol_command
-from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup, UserAutoGroup
-from meshmgmt.access.rules.setupkeys import state_of
-from meshmgmt.access.services.setupkeys import setup_key_rotate, setup_keys
-from meshmgmt.adminsite.bulk import BulkAction
+from meshmgmt.access.models import (
+    Invite,
+    InviteAutoGroup,
+    SetupKey,
+    SetupKeyAutoGroup,
+    UserAutoGroup,
+)
+from meshmgmt.access.rules.enrolment import (
+    DEFAULT_LIFE,
+    EXPIRED,
+    HOUR,
+    OVERUSED,
+    REVOKED,
+    VALID,
+    state_of,
+)
+from meshmgmt.access.selectors.enrolment import is_valid
+from meshmgmt.access.services.enrolment import (
+    invite_create,
+    invite_regenerate,
+    invites,
+    setup_key_rotate,
+    setup_keys,
+)
+from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
+from meshmgmt.adminsite.bulk import BulkAction, refuse_too_many
 from meshmgmt.adminsite.fields import DurationField
+from meshmgmt.adminsite.filters import EndFilter, StateFilter
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import ServiceForm
 from meshmgmt.adminsite.tokens import SecretPages
 from meshmgmt.core import clock
+from meshmgmt.core.transactions import account_write
+
+
+class SetupKeyStateFilter(StateFilter):
+    """The states of setup keys, and those that are good but not for long."""
+
+    @classmethod
+    def states(cls) -> Mapping[str, Q]:
+        """Return the states as `state_of` tells them, the first that holds."""
+        ends = EndFilter.states()
+        used_up = Q(usage_limit__gt=0, used_times__gte=F("usage_limit"))
+        usable = Q(revoked=False) & ~used_up
+        return {
+            VALID: ends["valid"] & usable,
+            "about_to_end": ends["about_to_end"] & usable,
+            EXPIRED: ends["expired"],
+            REVOKED: ends["valid"] & Q(revoked=True),
+            OVERUSED: ends["valid"] & Q(revoked=False) & used_up,
+        }
+
 
 _DAY = 24 * 60 * 60
 
@@ -101,3 +146,89 @@ class UserAutoGroupAdmin(ReadOnlyAdmin):
     list_select_related = ["user", "group"]
     search_fields = ["user__email", "user__name", "group__name"]
     ordering = ["user", "position"]
+
+
+class InviteForm(ByForm):
+    """A new invite; a stored one can be renewed or taken back, not changed."""
+
+    field_names = {"expires_in": "hours"}
+    resource = invites
+
+    email = forms.CharField(label="E-mail address", required=False, strip=True)
+    hours = DurationField(
+        label="Good for",
+        unit=HOUR,
+        initial=DEFAULT_LIFE // HOUR,
+        help_text="Such as 72 h.",
+    )
+    auto_groups = groups_field(
+        InviteAutoGroup, help_text="Auto-groups that the user starts with."
+    )
+
+    def apply(self, data: dict[str, Any]) -> Invite:
+        seconds = data.pop("hours") * HOUR
+        return invite_create(by=self.by, expires_in=seconds, **data)
+
+
+@admin.register(Invite)
+class InviteAdmin(SecretPages, ByAdmin):
+    """Invites that wait to be accepted."""
+
+    form = InviteForm
+    list_display = ["email", "name", "role", "created_at", "expires_at", "valid"]
+    list_filter = ["role"]
+    search_fields = ["email", "name", "=id"]
+    search_help_text = "A name, or a pasted link, which leads to its invite."
+    hash_column = "token_hash"
+    actions = ["renew"]
+    new_fields = ["email", "name", "role", "auto_groups", "hours"]
+    fields = [
+        *("id", "email", "name", "role", "groups", "created_at", "expires_at", "valid"),
+    ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Invite]:
+        """Leave out those that were accepted: they are users."""
+        every: QuerySet[Invite] = super().get_queryset(request)
+        return every.filter(accepted_by="")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: another link is made by the action of the list."""
+        return False
+
+    def has_renew_permission(self, request: HttpRequest) -> bool:
+        """Let those make links who may change invites."""
+        return super().has_change_permission(request)
+
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, invite: Invite) -> SafeString:
+        """Whether the link can be used."""
+        return badge("valid" if is_valid(invite) else "expired")
+
+    @admin.display(description="auto-groups")
+    def groups(self, invite: Invite) -> str:
+        links = invite.auto_group_links.select_related("group")
+        return ", ".join(link.group.name for link in links)
+
+    @admin.action(
+        description="Make other links for selected invites", permissions=["renew"]
+    )
+    def renew(self, request: HttpRequest, chosen: QuerySet[Invite]) -> None:
+        """Make links and show them, this once; the old ones end."""
+        refuse_too_many(chosen)
+        with account_write():
+            # Read under the lock: what was accepted meanwhile is not among them.
+            made = [invite_regenerate(invite_id=invite.pk) for invite in chosen]
+        # After the write, whose end may refuse it: a link that is shown is good.
+        for one in made:
+            self._show(request, one)
+
+    def _show(self, request: HttpRequest, made: Invite) -> None:
+        path = reverse("invite-page", kwargs={"token": made.token})
+        what = f"The link for {made.email}"
+        self.show_secret(request, what, request.build_absolute_uri(path))
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: Any
+    ) -> None:
+        """Show the link just made, this once."""
+        self._show(request, obj)

@@ -1,4 +1,4 @@
-"""Pages of networks, their resources and routers: written by this room's services."""
+"""Pages of routes, and of networks with their resources and routers."""
 
 from typing import Any
 
@@ -11,13 +11,61 @@ from django.utils.safestring import SafeString
 from groups.models import GroupPeer
 from groups.selectors import groups_of_resources
 from meshmgmt.access.admin.fields import KeyField, groups_field
-from meshmgmt.access.models import Router, RouterPeerGroup
-from meshmgmt.access.services.networks import network_resources, networks, routers
+from meshmgmt.access.models import (
+    Route,
+    RouteAccessControlGroup,
+    RouteGroup,
+    RoutePeerGroup,
+    Router,
+    RouterPeerGroup,
+)
+from meshmgmt.access.services.networks import (
+    network_resources,
+    networks,
+    routers,
+    routes,
+)
 from meshmgmt.adminsite.bulk import SWITCH
-from meshmgmt.adminsite.fields import OrderedListField
+from meshmgmt.adminsite.fields import LinesField, OrderedListField
 from meshmgmt.adminsite.look import enabled
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.inventory.models import Network, NetworkResource
+
+
+class RouteForm(ServiceForm):
+    resource = routes
+
+    network_id = forms.CharField(
+        label="Network identifier",
+        required=False,
+        help_text="Routes of one identifier and destination back each other up.",
+    )
+    network = forms.CharField(required=False, help_text="Such as 10.1.0.0/16.")
+    domains = LinesField(help_text="Instead of a network: one domain per line.")
+    peer = KeyField(Route._meta.get_field("peer"))
+    groups = groups_field(RouteGroup, help_text="Peers in these groups get the route.")
+    peer_groups = groups_field(
+        RoutePeerGroup, help_text="Instead of a peer: groups whose peers forward."
+    )
+    access_control_groups = groups_field(RouteAccessControlGroup)
+
+
+@admin.register(Route)
+class RouteAdmin(ServiceAdmin):
+    form = RouteForm
+    list_display = [
+        *("network_id", "destination", enabled, "peer", "metric", "masquerade"),
+        *(number_of("group_links", "groups"), "created_at"),
+    ]
+    list_filter = ["enabled", "masquerade", "keep_route"]
+    list_select_related = ["peer"]
+    search_fields = ["network_id", "network", "description", "peer__name", "=id"]
+    readonly_fields = ["id", "created_at"]
+    bulk = SWITCH
+
+    @admin.display(description="destination")
+    def destination(self, route: Route) -> str:
+        return route.network or ", ".join(route.domains)
 
 
 class NetworkForm(ServiceForm):

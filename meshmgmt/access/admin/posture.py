@@ -9,7 +9,7 @@ from django.contrib import admin
 
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.access.rules.posture import ACTIONS, PATHS, SYSTEMS
-from meshmgmt.access.services.posture import posture_checks
+from meshmgmt.access.services.policies import posture_checks
 from meshmgmt.adminsite.fields import LinesField
 from meshmgmt.adminsite.look import shown
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm

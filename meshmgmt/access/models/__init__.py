@@ -8,6 +8,14 @@ from meshmgmt.access.models.enrolment import (
     SetupKeyAutoGroup,
     UserAutoGroup,
 )
+from meshmgmt.access.models.networks import (
+    Route,
+    RouteAccessControlGroup,
+    RouteGroup,
+    RoutePeerGroup,
+    Router,
+    RouterPeerGroup,
+)
 from meshmgmt.access.models.policies import (
     Action,
     Policy,
@@ -18,14 +26,6 @@ from meshmgmt.access.models.policies import (
     RuleAuthorizedGroup,
     RuleDestination,
     RuleSource,
-)
-from meshmgmt.access.models.routes import (
-    Route,
-    RouteAccessControlGroup,
-    RouteGroup,
-    RoutePeerGroup,
-    Router,
-    RouterPeerGroup,
 )
 
 __all__ = [

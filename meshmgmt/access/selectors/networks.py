@@ -1,15 +1,58 @@
-"""What the API shows of networks and their resources."""
+"""What the API shows of routes, networks, resources and routers."""
 
+import ipaddress
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from groups.selectors import group_members, groups_of_resources, short_groups
-from meshmgmt.access.models import PolicyRule, Router, RouterPeerGroup, RuleDestination
+from meshmgmt.access.models import (
+    PolicyRule,
+    Route,
+    Router,
+    RouterPeerGroup,
+    RuleDestination,
+)
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.core.queries import batches
 from meshmgmt.core.resources import Row, stored_rows
 from meshmgmt.inventory.models import Network, NetworkResource
+
+_OPTIONAL: Final = ("peer_groups", "access_control_groups")
+
+
+def route_rows(ids: Sequence[str] | None = None) -> list[Row]:
+    """Return routes, in the order of creation.
+
+    Clients tell absent from empty: without them there are no `peer_groups` and no
+    `access_control_groups`, and `domains` of a route to a network is None.
+    """
+    found = stored_rows(Route, ids)
+    for row in found:
+        row["network_type"] = network_type(row["network"])
+        row["domains"] = None if row["network"] else row["domains"]
+        for name in _OPTIONAL:
+            if not row[name]:
+                del row[name]
+    return found
+
+
+def network_type(network: str) -> str:
+    """Return how the API names what a route leads to."""
+    if not network:
+        return "Domain"
+    return f"IPv{ipaddress.ip_network(network).version}"
+
+
+def router_rows(network_id: str = "", ids: Sequence[str] | None = None) -> list[Row]:
+    """Return the routers of a network ("": of all), in the order of creation.
+
+    `peer_groups` of a router by peer is None.
+    """
+    found = stored_rows(Router, ids, within=network_id)
+    for row in found:
+        row["peer_groups"] = None if row["peer"] else row["peer_groups"]
+    return found
 
 
 def network_rows(ids: Sequence[str] | None = None) -> list[Row]:

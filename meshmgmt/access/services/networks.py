@@ -1,21 +1,104 @@
-"""Writes of networks, their resources and routers."""
+"""Writes of routes, and of networks, their resources and routers."""
 
-from typing import Final
+from typing import Any, Final
 
 from groups.selectors import groups_of_resources, known_groups
 from groups.services import set_groups_of_resource
-from meshmgmt.access.models import Router
+from meshmgmt.access.models import Route, RoutePeerGroup, Router
 from meshmgmt.access.rules.networks import (
+    RoutingFacts,
+    destination_key,
     network_errors,
+    network_text,
     parse_address,
     resource_errors,
+    route_errors,
+    router_errors,
 )
-from meshmgmt.access.rules.routes import router_errors
 from meshmgmt.access.services.removal import retype_rules
 from meshmgmt.access.services.routes import displaced, routing_facts
 from meshmgmt.core.errors import FieldError
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.core.resources import Resource, Row, Values, Write
 from meshmgmt.inventory.models import Network, NetworkResource
+
+_LISTS: Final = ("groups", "peer_groups", "access_control_groups")
+_PAIRS: Final = (("network", "domains"), ("peer", "peer_groups"))
+
+
+class Routes(Resource[Route]):
+    """Routes; of what excludes each other the part that is given displaces the other."""
+
+    model = Route
+    kind = "route"
+    # Clients of the reference leave out what is false.
+    defaults = {"masquerade": False}
+
+    def errors(self, write: Write[Route]) -> list[FieldError]:
+        broken = route_errors(write.values, routing_facts(write, *_LISTS))
+        return broken or _repetitions(write)
+
+    def complete(self, instance: Route) -> None:
+        instance.network = network_text(instance.network) if instance.network else ""
+
+    def update(self, identifier: str, data: Values, within: str = "") -> Route:
+        return super().update(identifier, displaced(data), within)
+
+
+routes: Final = Routes()
+
+
+def displaced(changes: Values) -> Row:
+    """Empty the other part of a pair of which one part alone is given."""
+    empty = {"network": "", "domains": [], "peer": "", "peer_groups": []}
+    return {
+        **{
+            other: empty[other]
+            for one, other in (*_PAIRS, *(pair[::-1] for pair in _PAIRS))
+            if changes.get(one)
+        },
+        **changes,
+    }
+
+
+def routing_facts(write: Write[Any], *lists: str) -> RoutingFacts:
+    """Return what exists of what a route or router names; `lists` are of groups."""
+    before = write.before
+    emptied = []
+    if before and not before["peer"] and not before["peer_groups"]:
+        emptied.append("peer")
+    # Routers have no such list.
+    if before and not before.get("groups", True):
+        emptied.append("groups")
+    known = {pk for name in lists for pk in write.known(name)}
+    return RoutingFacts(groups=known, peers=write.known("peer"), emptied=emptied)
+
+
+def _repetitions(write: Write[Route]) -> list[FieldError]:
+    """Return the clash with another route that is the same in all that matters."""
+    route = write.values
+    if not route["peer"] and not route["peer_groups"]:
+        return []  # emptied by deletions: leads nowhere
+    network = network_text(route["network"]) if route["network"] else ""
+    rows = Route.objects.filter(
+        network_id=route["network_id"], network=network, peer_id=route["peer"] or None
+    ).exclude(pk=write.instance.pk)
+    place = destination_key(network, route["domains"])
+    groups = ids_by_owner(RoutePeerGroup, [row.pk for row in rows])
+    # No column tells that two lists are equal, so they are compared here.
+    same = [
+        row
+        for row in rows
+        if destination_key(network, row.domains) == place
+        and set(groups.get(row.pk, ())) == set(route["peer_groups"])
+    ]
+    if not same:
+        return []
+    field = "peer" if route["peer"] else "peer_groups"
+    name = route["network_id"]
+    text = f"a route {name!r} leads there through the same {field} already"
+    return [FieldError(field, text, conflict=True)]
 
 
 class Networks(Resource[Network]):

@@ -1,13 +1,20 @@
-"""Writes of policies and their rules."""
+"""Writes of policies, their rules and posture checks; the policy of a new account."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 
-from groups.selectors import known_groups, resource_types
+import pycountry
+from django.conf import settings
+from django.db.models import QuerySet
+
+from events.models import AuditEvent
+from groups.selectors import all_group_id, known_groups, resource_types
 from meshmgmt.access.models import (
     Policy,
     PolicyRule,
+    PostureCheck,
     RuleAuthorizedGroup,
     RuleDestination,
     RuleSource,
@@ -19,11 +26,19 @@ from meshmgmt.access.rules.policies import (
     RuleDraft,
     policy_errors,
 )
+from meshmgmt.access.rules.posture import canonical_checks, posture_errors
 from meshmgmt.access.selectors.policies import RuleLists
 from meshmgmt.core.errors import FieldError
+from meshmgmt.access.services.removal import take_posture_check_out
+from meshmgmt.accounts.models import User
+from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import OrderedLink, set_members
-from meshmgmt.core.resources import Resource, Row, Write, columns
+from meshmgmt.core.queries import tables_exist
+from meshmgmt.core.resources import Resource, Row, Values, Write, columns
+from meshmgmt.core.transactions import account_write
 
+DEFAULT_NAME: Final = "Default"
+DEFAULT_DESCRIPTION: Final = "Lets every peer reach every other; made with the account"
 _OWN: Final = [
     name
     for name in columns(PolicyRule)
@@ -161,3 +176,64 @@ def _listed(rule: RuleDraft | None) -> dict[type[OrderedLink], list[Any]]:
         RuleDestination: list(rule.destinations or ()),
         RuleAuthorizedGroup: [(pk, "\n".join(users)) for pk, users in authorized],
     }
+
+
+@cache
+def country_codes() -> frozenset[str]:
+    return frozenset(country.alpha_2 for country in pycountry.countries)
+
+
+class PostureChecks(Resource[PostureCheck]):
+    """Posture checks; their conditions are replaced as a whole."""
+
+    model = PostureCheck
+    kind = "posture check"
+
+    def errors(self, write: Write[PostureCheck]) -> list[FieldError]:
+        return posture_errors(
+            write.values,
+            countries=country_codes(),
+            name_taken=write.is_taken("name"),
+        )
+
+    def complete(self, instance: PostureCheck) -> None:
+        instance.checks = canonical_checks(instance.checks)
+
+    def delete(self, identifier: str, within: str = "") -> None:
+        """Delete a posture check; policies with it are disabled. Raises NotFound."""
+        with account_write():
+            # First: lists that have the check protect its row.
+            take_posture_check_out(self.get(identifier))
+            super().delete(identifier)
+
+
+posture_checks: Final = PostureChecks()
+
+
+def make_default_policy(**kwargs: Any) -> None:
+    """Make the policy (`SVC_DEFAULT_POLICY=all`) while nobody has used the account."""
+    if settings.SVC.default_policy != "all" or not tables_exist(
+        Policy, PolicyRule, RuleSource, RuleDestination, User, AuditEvent
+    ):
+        return
+    everybody = all_group_id()
+    if everybody and not User.objects.exists() and not Policy.objects.exists():
+        policies.create(_default_values(everybody))
+
+
+def default_policies() -> QuerySet[Policy]:
+    """Return the policy made here, or nothing."""
+    return Policy.objects.filter(name=DEFAULT_NAME, description=DEFAULT_DESCRIPTION)
+
+
+def _default_values(everybody: str) -> Values:
+    rule = RuleDraft(
+        name=DEFAULT_NAME,
+        description=DEFAULT_DESCRIPTION,
+        action="accept",
+        protocol="all",
+        bidirectional=True,
+        sources=[everybody],
+        destinations=[everybody],
+    )
+    return {"name": DEFAULT_NAME, "description": DEFAULT_DESCRIPTION, "rules": [rule]}

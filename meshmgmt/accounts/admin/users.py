@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
 from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts.forms import password_field
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.newpassword import password_field
 from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import (
     HashedPassword,

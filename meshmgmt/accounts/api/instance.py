@@ -1,4 +1,4 @@
-"""Endpoints about this deployment: whether it is set up, its version, countries."""
+"""Endpoints about this deployment: set-up, version, identity provider, countries."""
 
 from functools import cache
 from typing import Any
@@ -12,7 +12,7 @@ from rest_framework.response import Response
 import meshmgmt
 from events import places
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.oidc.configured import is_configured
+from meshmgmt.accounts.oidc.configured import configured_providers, is_configured
 from meshmgmt.api.absent import ReadOnlyView
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import NotFound
@@ -117,3 +117,40 @@ def _countries() -> list[dict[str, str]]:
         for country in pycountry.countries
     ]
     return sorted(rows, key=lambda row: row["country_name"])
+
+
+class IdentityProviderSerializer(serializers.Serializer[Any]):
+    """A provider that people sign in at; set by `SVC_OIDC_*`."""
+
+    id = serializers.CharField()
+    type = serializers.ChoiceField(choices=["oidc"])
+    name = serializers.CharField(help_text="The issuer's host")
+    issuer = serializers.CharField()
+    client_id = serializers.CharField()
+
+
+class IdentityProvidersView(ReadOnlyView):
+    """The providers: one, or none."""
+
+    module = "identity_providers"
+    serializer_class = IdentityProviderSerializer
+    answers_list = True
+
+    @extend_schema(operation_id="identity_providers_list")
+    def get(self, request: Request) -> Response:
+        """Return the provider in a list, which is empty without one."""
+        return Response(configured_providers())
+
+
+class IdentityProviderView(ReadOnlyView):
+    """One provider."""
+
+    module = "identity_providers"
+    serializer_class = IdentityProviderSerializer
+
+    def get(self, request: Request, idpId: str) -> Response:  # noqa: N803 - path
+        """Return the provider."""
+        for provider in configured_providers():
+            if provider["id"] == idpId:
+                return Response(provider)
+        raise NotFound.of("identity provider", idpId)

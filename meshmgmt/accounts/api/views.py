@@ -17,7 +17,7 @@ from meshmgmt.accounts.authority import (
     viewer_of,
 )
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.passwords import new_password
+from meshmgmt.accounts.rules import new_password
 from meshmgmt.accounts.selectors import (
     EXTRA_SETTINGS,
     account_rows,

@@ -1,14 +1,17 @@
-"""What commands share: clear errors, files, people."""
+"""What commands share: clear errors, files, people, tables."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import CommandError
 
 from meshmgmt.accounts.models import User
+from meshmgmt.api.renderers import to_json
 from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.printable import printable
 
 
 @contextmanager
@@ -43,3 +46,36 @@ def find_user(reference: str) -> User:
     if user is None:
         raise CommandError(f"no user has the e-mail address or id {reference!r}")
     return user
+
+
+Column = tuple[str, str, str]
+"""Heading, key, and the word for nothing; what is true is called by its key."""
+
+
+def listed(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], *, as_json: bool
+) -> str:
+    """Return rows as one JSON document, else as a table of some of their values."""
+    if as_json:
+        return to_json(rows).decode()
+    header = [heading for heading, _, _ in columns]
+    lines = [
+        [
+            key if row[key] is True else row[key] or nothing
+            for _, key, nothing in columns
+        ]
+        for row in rows
+    ]
+    return f"{aligned(header, lines)}\n"
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return lines with columns of equal width; the last one is left ragged."""
+    lines = [[printable(cell) for cell in line] for line in (header, *rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )

@@ -1,8 +1,6 @@
 """Models of the accounts room."""
 
 from meshmgmt.accounts.models.account import Account
-from meshmgmt.accounts.models.signin import WrongPassword
-from meshmgmt.accounts.models.tokens import AccessToken
-from meshmgmt.accounts.models.users import User
+from meshmgmt.accounts.models.users import AccessToken, User, WrongPassword
 
 __all__ = ["AccessToken", "Account", "User", "WrongPassword"]

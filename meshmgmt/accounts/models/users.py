@@ -1,4 +1,4 @@
-"""Users: people who sign in, and service users for programs."""
+"""People who sign in, service users, their tokens, and wrong passwords."""
 
 from typing import Any, ClassVar
 
@@ -8,6 +8,7 @@ from django.db import models
 
 from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.accounts.rules import MAX_EMAIL, MAX_EMAIL_KEY, fold_email
+from meshmgmt.accounts.tokens import HASH_LENGTH
 from meshmgmt.core import clock
 from meshmgmt.core.modelmodules import module_of
 from meshmgmt.core.roles import MODULES, Operation, Role, allowed
@@ -174,3 +175,60 @@ class User(AuditedModel, AbstractBaseUser):
     def has_module_perms(self, app_label: str) -> bool:
         """Let the admin site look into every app; it asks again for each model."""
         return self.is_staff
+
+
+class AccessToken(AuditedModel):
+    """A credential for the API; acts as its user until it expires or is revoked.
+
+    `plain` is the token itself, of one just made.
+    """
+
+    plain = ""
+
+    class Scope(models.TextChoices):
+        """What a token is good for; the empty scope is all that the role allows."""
+
+        FULL = "", "everything the user may do"
+        INGEST = "ingest", "the ingest of events alone"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=255)
+    hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
+    scope = models.CharField(
+        max_length=20, choices=Scope.choices, default=Scope.FULL, blank=True
+    )
+    created_by = models.CharField(max_length=64, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    expires_at = models.DateTimeField()
+    last_used = models.DateTimeField(null=True, blank=True, editable=False)
+
+    account_state: tuple[Any, ...] | None = None
+    """The newest event when the token was looked up by its secret, if it was."""
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name = "access token"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WrongPassword(models.Model):
+    """A password that was tried and was wrong; deleted when it counts no more.
+
+    `account` is a keyed hash of whom it was tried for: people type passwords there, too.
+    `address` is an IPv4 address or the first half of an IPv6 one.
+    """
+
+    account = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    at = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["account", "at"], name="wrong_password_account"),
+            models.Index(fields=["address", "at"], name="wrong_password_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"wrong password from {self.address}"

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.conf import settings
 from django.db.models import Q
 
+from meshmgmt.accounts.audit import record_sign_in
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.oidc.configured import bearer_claims, is_configured, provider
 from meshmgmt.accounts.oidc.identity import (
     Claims,
     Identity,
@@ -16,9 +19,10 @@ from meshmgmt.accounts.oidc.identity import (
     identity_of,
 )
 from meshmgmt.accounts.rules import fold_email
+from meshmgmt.accounts.tokens import INVALID
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import context
-from meshmgmt.core.errors import Forbidden
+from meshmgmt.core.errors import Forbidden, Unauthenticated
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 from observability import idp
@@ -187,3 +191,18 @@ def _follow(user: User, identity: Identity) -> None:
         changed.append("name")
     if changed:
         user.save(update_fields=changed)
+
+
+def user_of_bearer(token: str) -> User:
+    """Return the user of a token.
+
+    Raises Unauthenticated, as it does for any without provider, Forbidden, Unavailable.
+    """
+    if not is_configured():
+        raise Unauthenticated(INVALID)
+    userinfo = partial(provider().userinfo, token=token)
+    found = user_of(bearer_claims(token), userinfo)
+    # A blocked user's sign-in was none; the permission check refuses the request.
+    if found.signed_in and found.user.is_active:
+        record_sign_in(found.user)
+    return found.user

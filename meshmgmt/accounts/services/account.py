@@ -1,10 +1,15 @@
-"""Writes on the account's settings."""
+"""The one account: made when the database is set up, and its settings changed."""
 
+import ipaddress
+import random
 from typing import Any, Final
 
+from django.db import DEFAULT_DB_ALIAS
+
+from events.models import AuditEvent
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.models.account import peers_domain
+from meshmgmt.accounts.models.account import OVERLAY_RANGE, peers_domain
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.accounts.settingrules import (
     GROUP_LISTS,
@@ -13,14 +18,59 @@ from meshmgmt.accounts.settingrules import (
     range_change_errors,
     settings_errors,
 )
-from meshmgmt.accounts.setup.account import ensure_account
 from meshmgmt.accounts.signals import ranges_changed
 from meshmgmt.core.errors import FieldError, raise_field_errors
+from meshmgmt.core.account import forget
+from meshmgmt.core.context import SYSTEM, current, scope
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.queries import tables_exist
 from meshmgmt.core.textrules import not_found
 from meshmgmt.core.transactions import account_write
 
 _OTHERS: Final = ("default_dns_domain", "first_steps_dismissed")
 WRITABLE: Final = frozenset({*SETTINGS, *EXTRA_SETTINGS, *_OTHERS})
+DRAWN_PREFIX: Final = 16
+"""Clients answer reverse look-ups for whole octets of the range alone."""
+
+
+def stored_account_id() -> str:
+    """Return the id of the account, "" when there is none yet."""
+    return Account.objects.values_list("id", flat=True).first() or ""
+
+
+def make_account(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
+    """Make the account unless it exists or its tables are not there yet."""
+    forget()
+    # Sent for each database and each app: not all tables need be there yet.
+    if using == DEFAULT_DB_ALIAS and tables_exist(Account, AuditEvent):
+        ensure_account()
+
+
+def ensure_account() -> Account:
+    """Return the account, made by the system when there is none.
+
+    A new one has a range of addresses that other deployments hardly have.
+    """
+    found = Account.objects.first()
+    # Nearly always: no lock for that.
+    if found is not None:
+        return found
+    with account_write():
+        found = Account.objects.first()
+        if found is None:
+            with scope(actor=SYSTEM):
+                found = Account.objects.create(
+                    created_by=current().actor.id, network_range=drawn_range()
+                )
+    forget()
+    return found
+
+
+def drawn_range() -> str:
+    """Return a network of the shared address space, drawn by chance."""
+    parts = ipaddress.ip_network(OVERLAY_RANGE).subnets(new_prefix=DRAWN_PREFIX)
+    return str(random.choice(list(parts)))  # noqa: S311 - no secret
 
 
 def account_update(*, settings: dict[str, Any]) -> Account:

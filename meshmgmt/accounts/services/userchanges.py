@@ -12,8 +12,7 @@ from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.authority import check_may_touch
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.passwords import weaknesses
-from meshmgmt.accounts.rules import role_errors
+from meshmgmt.accounts.rules import role_errors, weaknesses
 from meshmgmt.accounts.services.passwords import password_check
 from meshmgmt.accounts.services.users import (
     check_pending,

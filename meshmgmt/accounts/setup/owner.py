@@ -1,15 +1,25 @@
-"""The first owner, made over HTTP. Runs in one account write."""
+"""The first owner, and the code that proves to see the server's output."""
 
+import base64
+import hashlib
+import hmac
 from dataclasses import dataclass
 from typing import Final
 
+from django.conf import settings
+from django.db import DatabaseError
+
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.passwords import MIN_LENGTH
-from meshmgmt.accounts.rules import email_errors, token_errors
+from meshmgmt.accounts.oidc.configured import is_configured
+from meshmgmt.accounts.rules import MIN_PASSWORD, email_errors, token_errors
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import HashedPassword, user_create
+from meshmgmt.api.limits import check_guess
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core.errors import FieldError, PreconditionFailed, raise_field_errors
+from meshmgmt.core.account import account_id
+from meshmgmt.core.errors import Forbidden, PreconditionFailed, raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors
 from meshmgmt.core.transactions import account_write
@@ -18,6 +28,51 @@ MAX_PASSWORD: Final = 72  # as clients of the reference API know it
 PURPOSE: Final = "setup"
 TOKEN_DAYS: Final = 30
 DONE: Final = "setup already completed: there is an owner"
+CODE_LENGTH: Final = 16  # characters of base32: 80 bits
+WHERE: Final = (
+    "the server prints it on standard output when it starts, while there is no owner"
+    " (as a service: journalctl -u meshmgmt; in a container: its log)"
+)
+
+
+def setup_code() -> str:
+    """Return the code; the same in every process, on every host of one deployment."""
+    # Worked out, not stored: who reads the database does not learn it.
+    key = settings.SECRET_KEY.encode("utf-8")
+    digest = hmac.new(key, f"setup {account_id()}".encode(), hashlib.sha256).digest()
+    return base64.b32encode(digest).decode("ascii")[:CODE_LENGTH]
+
+
+def is_setup_code(text: str) -> bool:
+    """Tell whether `text` is the code; letter case and blanks do not matter."""
+    given = "".join(text.split()).upper().encode("utf-8")
+    return hmac.compare_digest(given, setup_code().encode("ascii"))
+
+
+def check_setup_code(code: str) -> None:
+    """Raise TooManyRequests, or Forbidden for a wrong code."""
+    check_guess("setup code")
+    if not is_setup_code(code):
+        raise Forbidden(
+            f"permission denied: from another host, setup needs the setup_code; {WHERE}"
+        )
+
+
+def start_notice() -> str:
+    """Return what the server prints while there is no owner."""
+    try:
+        if User.objects.any_owner():
+            return ""
+    except DatabaseError:  # not migrated, or away: the readiness check tells
+        return ""
+    text = (
+        "There is no owner yet. The page /setup makes one, or POST /api/setup, which from"
+        f' another host needs "setup_code": "{setup_code()}"'
+    )
+    if is_configured():
+        who = settings.SVC.oidc_owner or "the first person who"
+        text += f"; or {who} signs in through {settings.SVC.oidc_issuer}"
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +125,7 @@ def first_owner_create(
 
 
 def _password_errors(password: str) -> list[FieldError]:
-    if MIN_LENGTH <= len(password) <= MAX_PASSWORD:
+    if MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
         return []
-    text = f"a password has {MIN_LENGTH} to {MAX_PASSWORD} characters"
+    text = f"a password has {MIN_PASSWORD} to {MAX_PASSWORD} characters"
     return [FieldError("password", text)]

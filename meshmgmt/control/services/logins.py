@@ -10,7 +10,7 @@ from events.audit.emission import audit_record
 from groups.selectors import all_group_id
 from groups.services import change_groups_of_peers
 from meshmgmt.access.models import UserAutoGroup
-from meshmgmt.access.services.setupkeys import setup_key_use, usable_setup_key
+from meshmgmt.access.services.enrolment import setup_key_use, usable_setup_key
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.control.protocol import management_pb2

@@ -22,8 +22,7 @@ from meshmgmt.core import clock, context
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.transactions import account_write, queued_write
 from meshmgmt.inventory.contributions import contributions
-from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.models.peers import PeerQuerySet
+from meshmgmt.inventory.models import Peer, PeerQuerySet
 from meshmgmt.inventory.services.peers import peer_delete
 
 BEAT_SECONDS: Final = 15.0

@@ -8,9 +8,9 @@ from meshmgmt.accounts.models import Account, User
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core.queries import Prepared, batches, columns_of, loaded
-from meshmgmt.inventory.flags import DISABLE_IPV6, LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.reports import peer_report, place_facts
+from meshmgmt.inventory.rules import DISABLE_IPV6, LOCAL_FLAGS
 from meshmgmt.inventory.standing import DELETED, Standing, standing_of
 from observability.metrics import instruments
 

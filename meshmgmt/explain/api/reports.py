@@ -28,7 +28,7 @@ from meshmgmt.explain.api.serializers import (
 )
 from meshmgmt.explain.graphing import FOCUS, access_graph
 from meshmgmt.explain.reaching import Question, traffic_of
-from meshmgmt.inventory.api.serializers import AccessiblePeerSerializer
+from meshmgmt.inventory.api import AccessiblePeerSerializer
 from meshmgmt.inventory.services.peers import KIND
 from meshmgmt.mesh.reach import PROTOCOLS
 from observability.debug import capture

@@ -1,21 +1,30 @@
 """The list of peers in the admin site: is it online, where is it, whose is it."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from django.contrib import admin
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.models import Account
+from meshmgmt.adminsite.filters import StateFilter
 from meshmgmt.adminsite.lists import ServiceList
 from meshmgmt.adminsite.look import badge
 from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.standing import BLOCKED, EXPIRED, PENDING, standing_of
+from meshmgmt.inventory.standing import (
+    BLOCKED,
+    EXPIRED,
+    PENDING,
+    login_ends_soon,
+    peer_states,
+    standing_of,
+)
 
 _HINDRANCES: Final = {
     BLOCKED: ("owner blocked", "bad"),
@@ -120,3 +129,12 @@ def _two(first: str, second: str) -> SafeString:
     """Return a text, and a quieter one below it where there is one."""
     below = format_html('<span class="below">{}</span>', second)
     return format_html("<bdi>{}</bdi>{}", first, below if second else "")
+
+
+class PeerStateFilter(StateFilter):
+    """Online, offline, or what keeps a peer from being either."""
+
+    @classmethod
+    def states(cls) -> Mapping[str, Q]:
+        """Return the states of peers; a login that ends soon is a further one."""
+        return {**peer_states(), "login_ends_soon": login_ends_soon()}

@@ -16,12 +16,10 @@ from meshmgmt.accounts.models import User
 from meshmgmt.adminsite.bulk import BulkAction
 from meshmgmt.adminsite.fields import LinesField
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
-from meshmgmt.inventory.admin.filters import PeerStateFilter
-from meshmgmt.inventory.admin.peerlist import PeerColumns, PeerList
+from meshmgmt.inventory.admin.peerlist import PeerColumns, PeerList, PeerStateFilter
 from meshmgmt.inventory.admin.peerpage import state_facts
-from meshmgmt.inventory.flags import LOCAL_FLAGS
-from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, REPORTED, SWITCHES
+from meshmgmt.inventory.models import CONNECTION, MACHINE, REPORTED, SWITCHES, Peer
+from meshmgmt.inventory.rules import LOCAL_FLAGS
 from meshmgmt.inventory.services.peers import peer_create, peer_delete, peer_update
 
 PAGE = "admin/inventory/peer/page.html"

@@ -21,8 +21,7 @@ from meshmgmt.accounts.rules import fold_email
 from meshmgmt.core.errors import FieldError
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address
-from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.models.peers import SWITCHES
+from meshmgmt.inventory.models import SWITCHES, Peer
 from meshmgmt.inventory.rules import MAX_TEXT, UNIQUE, Taken
 from meshmgmt.inventory.services.peers import no_free_address, peer_prepare
 

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
-from meshmgmt.accounts.management.people import clear_errors, find_user
-from meshmgmt.accounts.management.tables import listed
+from meshmgmt.accounts.management.people import clear_errors, find_user, listed
 from meshmgmt.accounts.models import AccessToken
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.tokens import is_well_formed, token_hash

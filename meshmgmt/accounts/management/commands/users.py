@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
-from meshmgmt.accounts.management.people import clear_errors, find_user
-from meshmgmt.accounts.management.tables import listed
+from meshmgmt.accounts.management.people import clear_errors, find_user, listed
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services import users as services
 from meshmgmt.api.renderers import to_json

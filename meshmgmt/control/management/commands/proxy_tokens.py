@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
-from meshmgmt.accounts.management.people import clear_errors
-from meshmgmt.accounts.management.tables import listed
+from meshmgmt.accounts.management.people import clear_errors, listed
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import proxy_tokens
 from meshmgmt.core import clock

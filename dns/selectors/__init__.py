@@ -1,1 +1,0 @@
-"""Reads of DNS objects as plain rows, in a constant number of queries."""

@@ -1,0 +1,68 @@
+"""Forms by which people sign in or choose a password; who has to wait is told so."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+
+from meshmgmt.api.exceptions import RETRY_SECONDS
+from meshmgmt.api.pages import sentence
+from meshmgmt.core.errors import ServiceError, TooManyRequests, Unavailable
+
+
+class SignInForm(AdminAuthenticationForm):
+    """E-mail address and password; `refusal` is why they were not looked at."""
+
+    refusal: ServiceError | None = None
+
+    def clean(self) -> dict[str, Any]:
+        """Sign in, or show why that has to wait."""
+        try:
+            data: dict[str, Any] = super().clean()
+        except (TooManyRequests, Unavailable) as error:
+            self.refusal = error
+            raise ValidationError(sentence(error.message)) from error
+        return data
+
+
+admin.site.login_form = SignInForm
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """Show the page; 429 or 503 with Retry-After when the password was not looked at."""
+    response: Any = admin.site.login(request)
+    form = (getattr(response, "context_data", None) or {}).get("form")
+    refusal = getattr(form, "refusal", None)
+    if refusal is not None:
+        # Django answers 200 with the form; scripts go by the status.
+        response.status_code = refusal.status
+        response["Retry-After"] = str(getattr(refusal, "retry_after", RETRY_SECONDS))
+    return response  # type: ignore[no-any-return]
+
+
+def password_field(label: str, **kwargs: Any) -> forms.CharField:
+    """Return a field for a new password, kept as it was typed."""
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=label, strip=False, widget=widget, **kwargs)
+
+
+class PasswordTwiceForm(forms.Form):
+    """A form with `password` and `password_again`."""
+
+    def clean(self) -> dict[str, Any]:
+        """Compare the two: nobody else could let in who mistyped the one."""
+        data: dict[str, Any] = self.cleaned_data
+        if data.get("password") != data.get("password_again"):
+            self.add_error("password_again", "The two passwords differ.")
+        return data
+
+    def show(self, error: ServiceError) -> None:
+        """Say what a service refuses, at the fields where it names them."""
+        for fault in error.errors:
+            field = fault.field if fault.field in self.fields else None
+            self.add_error(field, sentence(fault.message))
+        if not error.errors:
+            self.add_error(None, sentence(error.message))
