@@ -1,4 +1,8 @@
-"""What the service stores about DNS: nameserver groups, settings, zones and records."""
+"""What the service stores about DNS: nameserver groups, settings, zones and records.
+
+Names and content are kept as the client sent them; the `canonical_*` columns hold the form
+that is compared, so that rules and unique constraints see through spelling.
+"""
 
 from typing import Final
 

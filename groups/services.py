@@ -247,12 +247,11 @@ def plan(peer_ids: Sequence[str], *, join: Sequence[str], leave: Sequence[str]) 
 
 def carry_out(wanted: Plan) -> None:
     """Do what a plan says, in one write with the events of each membership."""
-    with account_write():
-        change_groups_of_peers(
-            wanted.peers,
-            join=[part.group.pk for part in wanted.parts if part.joins],
-            leave=[part.group.pk for part in wanted.parts if not part.joins],
-        )
+    change_groups_of_peers(
+        wanted.peers,
+        join=[part.group.pk for part in wanted.parts if part.joins],
+        leave=[part.group.pk for part in wanted.parts if not part.joins],
+    )
 
 
 def _part(group: Group, joins: bool, chosen: Sequence[str]) -> Part:

@@ -22,7 +22,7 @@ from dns.services.zonefiles import (
     zone_import_preview,
 )
 from dns.zonefile.changes import Diff
-from dns.zonefile.tables import as_zone_lines
+from dns.zonefile.writer import as_zone_lines
 from events.models import AuditEvent
 from meshmgmt.adminsite import home
 from meshmgmt.core.context import current

@@ -18,6 +18,8 @@ from meshmgmt.core.names import (
 from meshmgmt.core.textrules import unknown_id_errors
 
 MAX_NAME = 255
+MAX_TTL = 2**31 - 1  # RFC 2181, Section 8
+APEX: Final = "@"
 
 
 def zone_errors(
@@ -75,9 +77,6 @@ def _domain_errors(
             f"A zone for the domain {quoted(text)} already exists",
             conflict=True,
         )
-
-
-MAX_TTL = 2**31 - 1  # RFC 2181, Section 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +167,10 @@ def _ttl_errors(ttl: int) -> Iterator[FieldError]:
         yield FieldError("ttl", f"The ttl must lie between 0 and {MAX_TTL} seconds")
 
 
-APEX: Final = "@"
-
-
 def name_in_zone(text: str, domain: str) -> str:
     """Return the whole name that `text` stands for on the pages of the zone `domain`.
 
+    As in zone files (RFC 1035, Section 5.1):
     `@` is the domain, a name that ends in a dot is whole, and so is one at or below the
     domain; any other is relative to the domain. What is no name either way is returned
     as it is, for the rules to refuse.

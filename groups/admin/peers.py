@@ -44,7 +44,7 @@ class FilterForm(forms.Form):
 
 
 class GroupFilter(admin.SimpleListFilter):
-    """Peers that are in a group, by `?group=ID`."""
+    """Peers that are in a group, by `?group=ID`; looked up, for there may be hundreds."""
 
     title = "group"
     parameter_name = PARAMETER

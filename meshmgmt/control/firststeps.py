@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 
-from meshmgmt.access.enrolling import enrol_command
+from meshmgmt.access.admin.enrolment import enrol_command
 from meshmgmt.access.models import Invite, Policy, SetupKey
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.models.account import default_dns_domain

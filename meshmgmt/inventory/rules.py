@@ -24,7 +24,7 @@ LOCAL_FLAGS: Final = (
     "block_inbound",
     "lazy_connection_enabled",
 )
-"""Names of the flags, in the order in which the API shows them."""
+"""What a peer's owner decided on the machine itself, in the order of the API."""
 
 DISABLE_IPV6: Final = "disable_ipv6"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dns.models import Record, Zone
 from dns.services.zones import records
 from dns.zonefile.reader import read_zone
-from dns.zonefile.tables import as_zone_lines
+from dns.zonefile.writer import as_zone_lines
 from groups.services import group_update
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.api_client import Api

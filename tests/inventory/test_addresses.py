@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.account import (
-    after_migration,
     drawn_range,
     ensure_account,
+    make_account,
 )
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.addresses import (
@@ -116,5 +116,5 @@ def test_account_draws_a_range_whose_reverse_names_clients_serve() -> None:
 def test_account_that_is_there_keeps_its_range() -> None:
     account_settings(network_range="100.64.0.0/10")
     assert ensure_account().network_range == "100.64.0.0/10"
-    after_migration()
+    make_account()
     assert ensure_account().network_range == "100.64.0.0/10"

@@ -1,9 +1,11 @@
-"""Pages of setup keys, auto-groups and invites."""
+"""Pages of setup keys, auto-groups and invites, and the command that enrols a machine."""
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import F, Model, Q, QuerySet
 from django.http import HttpRequest
@@ -11,7 +13,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
-from meshmgmt.access.enrolling import enrol_command
 from meshmgmt.access.models import (
     Invite,
     InviteAutoGroup,
@@ -232,3 +233,20 @@ class InviteAdmin(SecretPages, ByAdmin):
     ) -> None:
         """Show the link just made, this once."""
         self._show(request, obj)
+
+
+def enrol_command(request: HttpRequest, key: str) -> str:
+    """Return the client's command for a setup key; "" where peers are not served."""
+    if not settings.SVC.grpc_bind:
+        return ""
+    return f"netbird up --management-url {peers_url(request)} --setup-key {key}"
+
+
+def peers_url(request: HttpRequest) -> str:
+    """Return where peers connect: beside the API where a proxy has TLS, else the port."""
+    if request.is_secure():
+        return f"https://{request.get_host()}"
+    host = urlsplit(f"//{request.get_host()}").hostname or ""
+    port = settings.SVC.grpc_bind.rpartition(":")[2]
+    scheme = "https" if settings.SVC.grpc_certificate else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
