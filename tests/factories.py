@@ -1,5 +1,6 @@
 """Objects of the mesh for tests: peers, groups, networks and what refers to them."""
 
+from base64 import b64encode
 from itertools import count
 from typing import Any
 
@@ -46,6 +47,11 @@ def _unsaved_peer(name: str, facts: dict[str, Any]) -> Peer:
     )
     facts.setdefault("dns_label", f"peer-{number}")
     return Peer(name=name or f"peer {number}", **facts)
+
+
+def public_key(number: int) -> str:
+    """Return a well-formed WireGuard key, another one for each number."""
+    return b64encode(number.to_bytes(32)).decode()
 
 
 def group(name: str = "", *members: Peer, **facts: Any) -> Group:

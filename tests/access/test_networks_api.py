@@ -73,9 +73,10 @@ class TestResources(ResourceContract):
         stored_resource("taken", network=network("elsewhere"))
         yield {"name": "taken"}, 409, "name", "another resource has the name 'taken'"
         yield {"groups": ["x"]}, 422, "groups[0]", "group 'x' was not found"
-        for address in ("", "-", "10.0.0.300", "10.0.0.1/33", "10.0.0/8", "a b", "a/8"):
-            yield {"address": address}, 422, "address", "is no IP address, network or"
-        for address in ("fe80::%1", "::g"):
+        for address in (
+            *("", "-", "10.0.0.300", "10.0.0.1/33", "10.0.0/8", "a b", "a/8"),
+            *("fe80::%1", "::g"),
+        ):
             yield {"address": address}, 422, "address", "is no IP address, network or"
 
 

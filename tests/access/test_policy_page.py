@@ -35,7 +35,14 @@ from meshmgmt.access.services.policies import (
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer
-from tests.admin.signed_in import client_of, errors_of, form_data
+from tests.admin.signed_in import (
+    client_of,
+    errors_of,
+    form_data,
+    formset_of,
+    opened,
+    saved,
+)
 from tests.events.samples import moment, traffic
 from tests.factories import Trail, group, peer, resource, rule
 from tests.people import person
@@ -66,29 +73,19 @@ def rows(*fields: dict[str, Any], **policy: Any) -> dict[str, Any]:
 def row_errors(response: Any) -> list[dict[str, list[str]]]:
     """Return what is said at each row of a page that is shown again."""
     assert response.status_code == 200, "the page was accepted"
-    [inline] = response.context["inline_admin_formsets"]
     return [
         {field: list(texts) for field, texts in form.errors.items()}
-        for form in inline.formset.forms
+        for form in formset_of(response).forms
     ]
 
 
 def about_all(response: Any) -> list[str]:
-    [inline] = response.context["inline_admin_formsets"]
-    return list(inline.formset.non_form_errors())
+    return list(formset_of(response).non_form_errors())
 
 
-def opened(client: Client, policy: Policy) -> dict[str, Any]:
-    """Return what a browser sends for a page as it is, its marks included."""
-    path = page_of(policy)
-    seen = client.get(path).context["adminform"].form.seen
-    return {**form_data(client, path), "seen": seen}
-
-
-def saved(response: Any) -> None:
-    if response.status_code == 200:
-        raise AssertionError([row_errors(response), about_all(response)])
-    assert response.status_code == 302
+def within(one: Group) -> dict[str, Any]:
+    """Return both ends of a rule inside of one group."""
+    return {"sources": [one.pk], "destinations": [one.pk]}
 
 
 def test_a_policy_is_made_with_all_its_rules_in_one_transaction(client: Client) -> None:
@@ -129,8 +126,7 @@ def test_the_row_that_is_wrong_says_what_the_api_says(
     client: Client, changes: dict[str, Any], field: str, message: str
 ) -> None:
     team = group("team")
-    ends = {"sources": [team.pk], "destinations": [team.pk]}
-    good, trail = {**RULE, **ends}, Trail()
+    good, trail = {**RULE, **within(team)}, Trail()
 
     response = client.post(ADD, rows(good, {**good, **changes}))
 
@@ -146,13 +142,12 @@ def test_the_row_that_is_wrong_says_what_the_api_says(
 
 def test_a_policy_needs_a_name_and_a_rule(client: Client) -> None:
     team = group("team")
-    ends = {"sources": [team.pk], "destinations": [team.pk]}
-    nameless = client.post(ADD, rows({**RULE, **ends}, name=""))
+    nameless = client.post(ADD, rows({**RULE, **within(team)}, name=""))
     assert "name" in errors_of(nameless)
     empty = client.post(ADD, rows({**NEW_ROW, "enabled": "on"}))
     assert about_all(empty) == ["a policy needs at least one rule"]
     policy = rule([team], [team]).policy
-    sent = {**opened(client, policy), "rules-0-DELETE": "on"}
+    sent = {**opened(client, page_of(policy)), "rules-0-DELETE": "on"}
     refused = client.post(page_of(policy), sent)
     assert about_all(refused) == ["a policy needs at least one rule"]
     assert policy.rules.count() == 1
@@ -166,7 +161,7 @@ def test_rules_are_changed_added_and_deleted_on_the_page_of_their_policy(
     policy = first.policy
     second = rule([team], [team], policy, position=1)
     trail = Trail()
-    sent = opened(client, policy)
+    sent = opened(client, page_of(policy))
     sent |= {"rules-0-sources": [other.pk, team.pk], "rules-1-DELETE": "on"}
     ends = {"sources": [team.pk], "destinations": [other.pk]}
     new = {**RULE, "rule_name": "third", **ends}
@@ -188,15 +183,14 @@ def test_rules_that_others_add_and_change_meanwhile_stay(client: Client) -> None
     team, other = group("team"), group("other")
     first = rule([team], [team])
     policy = first.policy
-    late = {**opened(client, policy), "rules-0-rule_name": "renamed"}
+    late = {**opened(client, page_of(policy)), "rules-0-rule_name": "renamed"}
     [draft] = policies.stored(policy)["rules"]
     changed = RuleDraft(
         id=first.pk, name=draft.name, action="accept", protocol="tcp", ports=["22"]
     )
     theirs: dict[str, Any] = {"sources": [other.pk], "destinations": [team.pk]}
     added = RuleDraft(name="theirs", action="drop", protocol="all", **theirs)
-    ends = {"sources": [team.pk], "destinations": [team.pk]}
-    kept = RuleDraft(**_slots(changed) | ends)
+    kept = RuleDraft(**_slots(changed) | within(team))
     policies.update(policy.pk, {"rules": [kept, added]})
 
     saved(client.post(page_of(policy), late))
@@ -218,7 +212,7 @@ def test_a_field_of_a_rule_that_both_changed_is_refused_once_and_then_meant(
     team = group("team")
     one = rule([team], [team])
     policy, page = one.policy, page_of(one.policy)
-    late = {**opened(client, policy), "rules-0-rule_name": "mine"}
+    late = {**opened(client, page_of(policy)), "rules-0-rule_name": "mine"}
     [draft] = policies.stored(policy)["rules"]
     theirs = RuleDraft(**_slots(draft) | {"name": "theirs"})
     policies.update(policy.pk, {"rules": [theirs]})
@@ -229,8 +223,7 @@ def test_a_field_of_a_rule_that_both_changed_is_refused_once_and_then_meant(
     assert errors["rule_name"] == ["somebody else changed it meanwhile"]
     one.refresh_from_db()
     assert one.name == "theirs"
-    [inline] = refused.context["inline_admin_formsets"]
-    again = {**late, "rules-0-seen": inline.formset.forms[0].seen}
+    again = {**late, "rules-0-seen": formset_of(refused).forms[0].seen}
     saved(client.post(page, again))
     one.refresh_from_db()
     assert one.name == "mine"
@@ -240,7 +233,7 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(client: Client) -> Non
     team = group("team")
     one = rule([team], [team])
     gone = rule([team], [team], one.policy, position=1)
-    late = {**opened(client, one.policy), "rules-1-rule_name": "late"}
+    late = {**opened(client, page_of(one.policy)), "rules-1-rule_name": "late"}
     [first, _] = policies.stored(one.policy)["rules"]
     policies.update(one.policy_id, {"rules": [first]})
 
@@ -253,9 +246,8 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(client: Client) -> Non
 
 def test_a_policy_of_many_rules_is_written_part_by_part(client: Client) -> None:
     team = group("team")
-    ends: dict[str, Any] = {"sources": [team.pk], "destinations": [team.pk]}
     drafts = [
-        RuleDraft(name=f"r{number}", action="accept", protocol="all", **ends)
+        RuleDraft(name=f"r{number}", action="accept", protocol="all", **within(team))
         for number in range(25)
     ]
     policy = policies.create({"name": "many", "rules": drafts})
@@ -300,9 +292,13 @@ def test_a_rule_names_a_peer_or_a_resource_by_choice(client: Client) -> None:
 
 def test_groups_that_sign_in_by_ssh_are_named(client: Client) -> None:
     admins, team = group("Admins: all"), group("team")
-    ends = {"sources": [team.pk], "destinations": [team.pk]}
     lines = "Admins: all: root deploy\nteam"
-    ssh = {**RULE, **ends, "protocol": "netbird-ssh", "authorized_groups": lines}
+    ssh = {
+        **RULE,
+        **within(team),
+        "protocol": "netbird-ssh",
+        "authorized_groups": lines,
+    }
     saved(client.post(ADD, rows(ssh)))
     made = PolicyRule.objects.get()
     links = made.authorized_group_links.values_list("group", "local_users")
@@ -326,7 +322,7 @@ def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
     )
     policy = policies.create({"name": "p", "rules": [draft]})
 
-    sent = {**opened(client, policy), "rules-0-rule_name": "renamed"}
+    sent = {**opened(client, page_of(policy)), "rules-0-rule_name": "renamed"}
     saved(client.post(page_of(policy), sent))
 
     [stored] = policies.stored(policy)["rules"]
@@ -337,8 +333,7 @@ def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
 def test_a_name_of_several_groups_lets_none_of_them_sign_in(client: Client) -> None:
     team = group("team")
     group("team", issued="jwt")
-    ends = {"sources": [team.pk], "destinations": [team.pk]}
-    ssh = {**RULE, **ends, "protocol": "netbird-ssh"}
+    ssh = {**RULE, **within(team), "protocol": "netbird-ssh"}
 
     refused = client.post(ADD, rows({**ssh, "authorized_groups": "team: root"}))
 
@@ -425,7 +420,7 @@ def test_any_policy_saved_as_it_is_stays_as_it_is(
     policy = policies.create({"name": "any", "rules": drafts})
     before, trail = policy_rows([policy.pk]), Trail()
 
-    saved(client.post(page_of(policy), opened(client, policy)))
+    saved(client.post(page_of(policy), opened(client, page_of(policy))))
 
     assert policy_rows([policy.pk]) == before
     assert trail.codes == []

@@ -32,15 +32,6 @@ def setup_key(**changes: object) -> Body:
     return body | changes
 
 
-def bad_groups() -> Iterator[Fault]:
-    field, everybody = (
-        "auto_groups[0]",
-        "everybody is in the group All without joining it",
-    )
-    yield {"auto_groups": ["x"]}, 422, field, "group 'x' was not found"
-    yield {"auto_groups": [all_group_id()]}, 422, field, everybody
-
-
 class TestSetupKeys(ResourceContract):
     path = PATH
     required = ("name", "type", "expires_in")
@@ -71,7 +62,12 @@ class TestSetupKeys(ResourceContract):
             for value in (-1, most + 1, 2**62):
                 text = f"{what} must be from 0 to {most}, not {value}"
                 yield {field: value}, 422, field, text
-        yield from bad_groups()
+        everybody = "everybody is in the group All without joining it"
+        for bad, text in (
+            ("x", "group 'x' was not found"),
+            (all_group_id(), everybody),
+        ):
+            yield {"auto_groups": [bad]}, 422, "auto_groups[0]", text
 
     def readable(self, made: Body) -> Body:
         return made | {"key": f"{made['key'][:5]}****"}

@@ -32,3 +32,9 @@ def account() -> Account:
     """The account, with an owner; people of the provider need no approval."""
     person("owner")
     return account_settings(user_approval_required=False)
+
+
+@pytest.fixture
+def idp(provider: RunningProvider, account: Account) -> RunningProvider:
+    """The provider, where the deployment has its owner already."""
+    return provider

@@ -1,4 +1,4 @@
-"""Changing the account's settings over HTTP."""
+"""The account and its settings over HTTP."""
 
 from typing import Any
 
@@ -24,6 +24,17 @@ def one() -> str:
 def current(api: Api) -> Body:
     [account] = ok(api.get("/api/accounts"))
     return dict(account)
+
+
+def test_the_account_is_a_list_of_one(api: Api, one: str, settings: Any) -> None:
+    shown = current(api)
+    assert (shown["id"], shown["created_by"]) == (account_id(), "system")
+    told = shown["settings"]
+    assert told["dns_domain"] == settings.SVC.dns_domain
+    assert told["peer_login_expiration"] == 86400
+    assert told["extra"]["user_approval_required"] is True
+    assert told["jwt_allow_groups"] == []
+    assert ok(api.get(one)) == shown
 
 
 def test_settings_that_are_given_change_and_others_stay(api: Api, one: str) -> None:

@@ -24,10 +24,8 @@ from tests.resource_contract import ok
 pytestmark = pytest.mark.django_db
 
 
-def test_stranger_becomes_a_user_of_the_least_role(
-    provider: RunningProvider, account: Account
-) -> None:
-    token = provider.token_of()
+def test_stranger_becomes_a_user_of_the_least_role(idp: RunningProvider) -> None:
+    token = idp.token_of()
     trail = Trail()
     shown = ok(bearer(token))
     assert (shown["email"], shown["name"]) == ("ann@mesh.dev", "Ann")
@@ -44,14 +42,12 @@ def test_stranger_becomes_a_user_of_the_least_role(
     assert not newcomer().has_usable_password()
 
 
-def test_newer_sign_in_is_recorded_once(
-    provider: RunningProvider, account: Account
-) -> None:
-    ok(bearer(provider.token_of()))
+def test_newer_sign_in_is_recorded_once(idp: RunningProvider) -> None:
+    ok(bearer(idp.token_of()))
     user = newcomer()
     before = clock.now() - dt.timedelta(days=1)
     User.objects.unaudited_update(last_login=before)
-    token = provider.token_of()
+    token = idp.token_of()
     trail = Trail()
     ok(bearer(token))
     ok(bearer(token))
@@ -84,9 +80,9 @@ def test_renewed_token_is_no_sign_in(
 
 
 def test_renewed_token_gets_the_answer_that_is_kept_for_the_person(
-    provider: RunningProvider, account: Account
+    idp: RunningProvider,
 ) -> None:
-    tokens = [provider.token_of(roles="admin") for _ in range(2)]
+    tokens = [idp.token_of(roles="admin") for _ in range(2)]
     assert tokens[0] != tokens[1]
     first, again = (
         Api().post(
@@ -115,13 +111,13 @@ def test_newcomer_waits_for_approval_where_the_account_asks_for_it(
     assert len(trail.codes) == 1
 
 
-def test_blocked_user_stays_out(provider: RunningProvider, account: Account) -> None:
-    token = provider.token_of()
+def test_blocked_user_stays_out(idp: RunningProvider) -> None:
+    token = idp.token_of()
     ok(bearer(token))
     user = newcomer()
     user.is_blocked = True
     user.save()
-    answer = bearer(provider.token_of(name="Anna"))
+    answer = bearer(idp.token_of(name="Anna"))
     assert answer.status == 403
     assert "blocked" in answer.json["message"]
     assert newcomer().name == "Ann"
@@ -139,32 +135,28 @@ def test_blocked_user_stays_out(provider: RunningProvider, account: Account) -> 
     ],
 )
 def test_claim_gives_the_role_but_never_that_of_an_owner(
-    provider: RunningProvider, account: Account, claim: Any, role: str
+    idp: RunningProvider, claim: Any, role: str
 ) -> None:
-    assert ok(bearer(provider.token_of(roles=claim)))["role"] == role
+    assert ok(bearer(idp.token_of(roles=claim)))["role"] == role
 
 
-def test_role_follows_the_claim_but_owners_stay(
-    provider: RunningProvider, account: Account
-) -> None:
-    ok(bearer(provider.token_of(roles="admin")))
+def test_role_follows_the_claim_but_owners_stay(idp: RunningProvider) -> None:
+    ok(bearer(idp.token_of(roles="admin")))
     User.objects.unaudited_update(last_login=None)
     trail = Trail()
-    assert ok(bearer(provider.token_of(roles="auditor")))["role"] == "auditor"
+    assert ok(bearer(idp.token_of(roles="auditor")))["role"] == "auditor"
     assert "user.role.update" in trail.codes
     user = newcomer()
     user.role = "owner"
     user.save()
     User.objects.unaudited_update(last_login=None)
-    assert ok(bearer(provider.token_of(roles="auditor")))["role"] == "owner"
+    assert ok(bearer(idp.token_of(roles="auditor")))["role"] == "owner"
 
 
-def test_person_known_by_a_verified_address_is_linked(
-    provider: RunningProvider, account: Account
-) -> None:
+def test_person_known_by_a_verified_address_is_linked(idp: RunningProvider) -> None:
     known = person("owner", email="ANN@mesh.dev", name="Ann")
     trail = Trail()
-    shown = ok(bearer(provider.token_of()))
+    shown = ok(bearer(idp.token_of()))
     assert "user.update" not in trail.codes
     assert (shown["id"], shown["role"]) == (known.pk, "owner")
     assert shown["name"] == "Ann"
@@ -172,46 +164,42 @@ def test_person_known_by_a_verified_address_is_linked(
 
 
 def test_linked_person_is_invited_no_longer_and_has_no_one_time_password(
-    provider: RunningProvider, account: Account
+    idp: RunningProvider,
 ) -> None:
     invited = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
     invited.password_is_temporary = True
     invited.save(update_fields=["password_is_temporary"])
     trail = Trail()
-    assert ok(bearer(provider.token_of()))["status"] == "active"
+    assert ok(bearer(idp.token_of()))["status"] == "active"
     assert "user.password.change" in trail.codes
     invited.refresh_from_db()
     assert not invited.check_password("Correct-Horse-7!")
     assert not invited.has_usable_password()
 
 
-def test_password_that_a_linked_person_chose_stays(
-    provider: RunningProvider, account: Account
-) -> None:
+def test_password_that_a_linked_person_chose_stays(idp: RunningProvider) -> None:
     known = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
-    ok(bearer(provider.token_of()))
+    ok(bearer(idp.token_of()))
     known.refresh_from_db()
     assert known.check_password("Correct-Horse-7!")
 
 
-def test_name_of_a_linked_person_follows_the_provider(
-    provider: RunningProvider, account: Account
-) -> None:
+def test_name_of_a_linked_person_follows_the_provider(idp: RunningProvider) -> None:
     known = person("admin", email="ann@mesh.dev", name="Ann of ours")
-    assert ok(bearer(provider.token_of(name=None)))["name"] == "Ann of ours"
+    assert ok(bearer(idp.token_of(name=None)))["name"] == "Ann of ours"
     User.objects.unaudited_update(last_login=None)
-    assert ok(bearer(provider.token_of(name="Ann Married")))["id"] == known.pk
+    assert ok(bearer(idp.token_of(name="Ann Married")))["id"] == known.pk
     known.refresh_from_db()
     assert known.name == "Ann Married"
 
 
 def test_any_of_the_listed_audiences_is_good(
-    provider: RunningProvider, account: Account, settings: Any
+    idp: RunningProvider, settings: Any
 ) -> None:
     settings.SVC = dataclasses.replace(settings.SVC, oidc_audience=("api", "web"))
-    provider.token_of()
+    idp.token_of()
     for audience, status in [("web", 200), ("api", 200), (CLIENT_ID, 401)]:
-        token = provider.id_token("ann", client_id=audience)
+        token = idp.id_token("ann", client_id=audience)
         assert bearer(token).status == status
 
 
@@ -250,11 +238,11 @@ class TestUserinfo:
         assert asked.count("userinfo") == 1
 
     def test_address_that_is_not_verified_is_not_taken(
-        self, provider: RunningProvider, account: Account
+        self, idp: RunningProvider
     ) -> None:
         known = person("admin", email="ann@mesh.dev")
-        provider.token_of(email_verified=None)
-        shown = ok(bearer(provider.access_token("ann")))
+        idp.token_of(email_verified=None)
+        shown = ok(bearer(idp.access_token("ann")))
         assert (shown["email"], shown["name"]) == ("", "Ann")
         assert shown["id"] != known.pk
 
@@ -268,10 +256,10 @@ class TestUserinfo:
         assert asked.count("userinfo") == 1
 
     def test_token_that_userinfo_refuses_makes_a_user_without_address(
-        self, provider: RunningProvider, account: Account, asked: list[str]
+        self, idp: RunningProvider, asked: list[str]
     ) -> None:
-        provider.set_user("ann", email="ann@mesh.dev", email_verified=True)
-        token = provider.id_token("ann", scope="openid")
+        idp.set_user("ann", email="ann@mesh.dev", email_verified=True)
+        token = idp.id_token("ann", scope="openid")
         assert "email" not in parts(token)[1]
         assert ok(bearer(token))["email"] == ""
         assert asked.count("userinfo") == 1
@@ -295,29 +283,25 @@ class TestUserinfo:
 
 @pytest.mark.parametrize("verified", [False, None, "true"])
 def test_address_that_is_not_verified_links_nobody(
-    provider: RunningProvider, account: Account, verified: Any
+    idp: RunningProvider, verified: Any
 ) -> None:
     person("owner", email="ann@mesh.dev")
     trail = Trail()
-    answer = bearer(provider.token_of(email_verified=verified))
+    answer = bearer(idp.token_of(email_verified=verified))
     assert answer.status == 403
     assert "did not confirm" in answer.json["message"]
     assert trail.codes == []
     assert not newcomers().exists()
 
 
-def test_address_known_to_be_unverified_is_not_kept(
-    provider: RunningProvider, account: Account
-) -> None:
-    shown = ok(bearer(provider.token_of(email_verified=False, name="")))
+def test_address_known_to_be_unverified_is_not_kept(idp: RunningProvider) -> None:
+    shown = ok(bearer(idp.token_of(email_verified=False, name="")))
     assert (shown["email"], shown["name"]) == ("", "")
 
 
-def test_groups_of_claims_become_auto_groups(
-    provider: RunningProvider, account: Account
-) -> None:
+def test_groups_of_claims_become_auto_groups(idp: RunningProvider) -> None:
     account_settings(jwt_groups_enabled=True, jwt_groups_claim_name="teams")
-    shown = ok(bearer(provider.token_of(teams=["ops", "All", "dev", "", 5])))
+    shown = ok(bearer(idp.token_of(teams=["ops", "All", "dev", "", 5])))
     ops = Group.objects.get(name="ops")
     dev = Group.objects.get(name="dev")
     assert (ops.issued, dev.issued) == ("jwt", "jwt")
@@ -328,7 +312,7 @@ def test_groups_of_claims_become_auto_groups(
     set_auto_groups(user, [ops.pk, dev.pk, given.pk])
     User.objects.unaudited_update(last_login=None)
     trail = Trail()
-    shown = ok(bearer(provider.token_of(teams=["dev", "new"])))
+    shown = ok(bearer(idp.token_of(teams=["dev", "new"])))
     new = Group.objects.get(name="new")
     assert shown["auto_groups"] == [dev.pk, given.pk, new.pk]
     assert Group.objects.filter(name="ops").exists()
@@ -337,22 +321,18 @@ def test_groups_of_claims_become_auto_groups(
     assert set(members) == {given.pk, new.pk}
 
 
-def test_groups_count_only_where_the_account_says_so(
-    provider: RunningProvider, account: Account
-) -> None:
-    assert ok(bearer(provider.token_of(teams=["ops"])))["auto_groups"] == []
+def test_groups_count_only_where_the_account_says_so(idp: RunningProvider) -> None:
+    assert ok(bearer(idp.token_of(teams=["ops"])))["auto_groups"] == []
     assert not Group.objects.filter(name="ops").exists()
 
 
-def test_account_may_let_in_certain_groups_alone(
-    provider: RunningProvider, account: Account
-) -> None:
+def test_account_may_let_in_certain_groups_alone(idp: RunningProvider) -> None:
     account_settings(
         jwt_groups_enabled=True, jwt_groups_claim_name="teams", jwt_allow_groups=["ops"]
     )
     trail = Trail()
-    answer = bearer(provider.token_of(teams=["dev"]))
+    answer = bearer(idp.token_of(teams=["dev"]))
     assert answer.status == 403
     assert "none of your groups" in answer.json["message"]
     assert trail.codes == []
-    ok(bearer(provider.token_of(teams=["dev", "ops"])))
+    ok(bearer(idp.token_of(teams=["dev", "ops"])))

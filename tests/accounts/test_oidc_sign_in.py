@@ -108,15 +108,15 @@ class TestAdminSite:
         back = provider.authorize("ann", begun["Location"])
         return client.get(back.removeprefix("http://testserver"))
 
-    def test_person_signs_in(self, provider: RunningProvider, account: Account) -> None:
-        provider.token_of(roles="auditor")
+    def test_person_signs_in(self, idp: RunningProvider) -> None:
+        idp.token_of(roles="auditor")
         client = Client()
         assert (
             b"/oidc/login?next=/admin/"
             in client.get("/admin/login/?next=/admin/groups/group/").content
         )
         trail = Trail()
-        answer = self.sign_in(provider, client, "?next=/admin/groups/group/")
+        answer = self.sign_in(idp, client, "?next=/admin/groups/group/")
         assert (answer.status_code, answer["Location"]) == (302, "/admin/groups/group/")
         assert client.get("/admin/groups/group/").status_code == 200
         user = newcomer()
@@ -125,29 +125,25 @@ class TestAdminSite:
             ("user.join", user.pk),
         ]
 
-    def test_target_elsewhere_is_not_followed(
-        self, provider: RunningProvider, account: Account
-    ) -> None:
-        provider.token_of(roles="auditor")
-        answer = self.sign_in(provider, Client(), "?next=https://evil.test/")
+    def test_target_elsewhere_is_not_followed(self, idp: RunningProvider) -> None:
+        idp.token_of(roles="auditor")
+        answer = self.sign_in(idp, Client(), "?next=https://evil.test/")
         assert answer["Location"] == "/admin/"
 
-    def test_regular_user_may_not_enter(
-        self, provider: RunningProvider, account: Account
-    ) -> None:
-        provider.token_of()
+    def test_regular_user_may_not_enter(self, idp: RunningProvider) -> None:
+        idp.token_of()
         client = Client()
-        answer = self.sign_in(provider, client)
+        answer = self.sign_in(idp, client)
         assert answer["Location"] == "/admin/login/"
         assert b"may not enter" in client.get("/admin/login/").content
         assert client.get("/admin/").status_code == 302
 
     def test_callback_that_was_not_asked_for_is_refused(
-        self, provider: RunningProvider, account: Account
+        self, idp: RunningProvider
     ) -> None:
-        provider.token_of(roles="admin")
+        idp.token_of(roles="admin")
         begun = Client().get("/oidc/login")
-        back = provider.authorize("ann", begun["Location"])
+        back = idp.authorize("ann", begun["Location"])
         victim = Client()
         answer = victim.get(back.removeprefix("http://testserver"))
         assert answer["Location"] == "/admin/login/"
@@ -157,33 +153,28 @@ class TestAdminSite:
     @pytest.mark.parametrize("nonce", ["other", "\u00fc", "\ud800"])
     def test_token_of_another_sign_in_is_refused(
         self,
-        provider: RunningProvider,
-        account: Account,
+        idp: RunningProvider,
         monkeypatch: pytest.MonkeyPatch,
         nonce: str,
     ) -> None:
-        provider.token_of(roles="admin")
+        idp.token_of(roles="admin")
         monkeypatch.setattr(
             adminlogin, "checked_claims", lambda *given, **facts: {"nonce": nonce}
         )
         client = Client()
-        assert self.sign_in(provider, client)["Location"] == "/admin/login/"
+        assert self.sign_in(idp, client)["Location"] == "/admin/login/"
         assert b"did not sign you in" in client.get("/admin/login/").content
 
-    def test_code_is_good_once(
-        self, provider: RunningProvider, account: Account
-    ) -> None:
-        provider.token_of(roles="admin")
+    def test_code_is_good_once(self, idp: RunningProvider) -> None:
+        idp.token_of(roles="admin")
         client = Client()
         begun = client.get("/oidc/login")
-        back = provider.authorize("ann", begun["Location"])
+        back = idp.authorize("ann", begun["Location"])
         path = back.removeprefix("http://testserver")
         assert client.get(path)["Location"] == "/admin/"
         assert client.get(path)["Location"] == "/admin/login/"
 
-    def test_refusal_of_the_provider_is_shown(
-        self, provider: RunningProvider, account: Account
-    ) -> None:
+    def test_refusal_of_the_provider_is_shown(self, idp: RunningProvider) -> None:
         client = Client()
         begun = client.get("/oidc/login")
         query = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["Location"]).query)

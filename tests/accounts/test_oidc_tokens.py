@@ -22,22 +22,18 @@ from tests.resource_contract import ok
 pytestmark = pytest.mark.django_db
 
 
-def test_token_for_another_audience_is_invalid(
-    provider: RunningProvider, account: Account
-) -> None:
-    provider.token_of()
-    answer = bearer(provider.id_token("ann", client_id="other"))
+def test_token_for_another_audience_is_invalid(idp: RunningProvider) -> None:
+    idp.token_of()
+    answer = bearer(idp.id_token("ann", client_id="other"))
     assert (answer.status, answer.json["message"]) == (401, "token invalid")
     assert not newcomers().exists()
 
 
-def test_token_of_ours_is_no_business_of_the_provider(
-    provider: RunningProvider, account: Account
-) -> None:
+def test_token_of_ours_is_no_business_of_the_provider(idp: RunningProvider) -> None:
     owner = User.objects.get()
     assert ok(bearer(token_of(owner)))["id"] == owner.pk
     assert bearer(new_token()).json["message"] == "token invalid"
-    theirs = Api().get(ME, Authorization=f"Token {provider.token_of()}")
+    theirs = Api().get(ME, Authorization=f"Token {idp.token_of()}")
     assert (theirs.status, theirs.json["message"]) == (401, "token invalid")
 
 
@@ -50,9 +46,9 @@ def forged(token: str, **changes: Any) -> str:
 
 @pytest.mark.parametrize("kind", ["signature", "none", "hmac", "other kid", "garbage"])
 def test_token_that_the_provider_did_not_sign_is_invalid(
-    provider: RunningProvider, account: Account, kind: str
+    idp: RunningProvider, kind: str
 ) -> None:
-    token = provider.token_of()
+    token = idp.token_of()
     header, claims = parts(token)
     kid = {"kid": header["kid"]}
     fake = {
@@ -161,7 +157,7 @@ def test_provider_that_failed_is_left_alone_for_a_while(
 
 
 def test_made_up_key_ids_do_not_flood_the_provider(
-    provider: RunningProvider, account: Account, monkeypatch: pytest.MonkeyPatch
+    idp: RunningProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
@@ -170,7 +166,7 @@ def test_made_up_key_ids_do_not_flood_the_provider(
         return jwt.PyJWKClient.fetch_data(keys)
 
     monkeypatch.setattr(Keys, "fetch_data", counted)
-    _, claims = parts(provider.token_of())
+    _, claims = parts(idp.token_of())
     made_up = [
         jwt.encode(claims, "x" * 64, "HS256", headers={"kid": f"made up {number}"})
         for number in range(20)

@@ -47,6 +47,28 @@ def form_data(client: Client, path: str) -> dict[str, Any]:
     return sent
 
 
+def opened(client: Client, path: str) -> dict[str, Any]:
+    """Return what a browser sends for the page as it is, its marks included."""
+    page = client.get(path)
+    return {**form_data(client, path), "seen": page.context["adminform"].form.seen}
+
+
+def formset_of(response: Any) -> Any:
+    """Return the rows of a page that has one kind of them."""
+    [inline] = response.context["inline_admin_formsets"]
+    return inline.formset
+
+
+def saved(response: Any) -> None:
+    """Check that a form was accepted, with its rows."""
+    if response.status_code == 200:
+        formsets = response.context["inline_admin_formsets"]
+        raise AssertionError(
+            [response.context["errors"], [f.formset.errors for f in formsets]]
+        )
+    assert response.status_code == 302
+
+
 def _sent(form: Any) -> dict[str, Any]:
     sent: dict[str, Any] = {}
     for bound in form:

@@ -1,7 +1,5 @@
 """A form that comes back late takes nothing away that others wrote meanwhile."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 from django.utils.datastructures import MultiValueDict
@@ -12,7 +10,7 @@ from groups.admin import GroupForm
 from groups.models import Group, GroupResource
 from groups.services import change_groups_of_peers, group_update
 from meshmgmt.core.orderedlinks import member_keys
-from tests.admin.signed_in import client_of, errors_of, form_data
+from tests.admin.signed_in import client_of, errors_of, opened
 from tests.factories import group, groups_of_peer, peers
 from tests.people import person
 
@@ -22,12 +20,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def client() -> Client:
     return client_of(person("owner", email="late@mesh.test"))
-
-
-def opened(client: Client, path: str) -> dict[str, Any]:
-    """Return what a browser sends for the page as it is, its marks included."""
-    page = client.get(path)
-    return {**form_data(client, path), "seen": page.context["adminform"].form.seen}
 
 
 ONE, TWO, THREE = ("r1", "host"), ("r2", "subnet"), ("r3", "domain")

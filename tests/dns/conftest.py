@@ -1,4 +1,4 @@
-"""A caller of the API who may only read, and a peer with a zone."""
+"""A zone, and a peer with one."""
 
 import pytest
 
@@ -6,14 +6,13 @@ from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.dns.bodies import record, zone
 from tests.factories import group, peer
-from tests.people import api_as
 from tests.resource_contract import ok
 
 
 @pytest.fixture
-def auditor(db: None) -> Api:
-    """A client that may only read."""
-    return api_as("auditor")
+def path(api: Api) -> str:
+    """Path of the zone svc.test."""
+    return f"/api/dns/zones/{ok(api.post('/api/dns/zones', zone()))['id']}"
 
 
 @pytest.fixture

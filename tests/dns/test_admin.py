@@ -8,7 +8,7 @@ from django.test import Client
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from events.models import AuditEvent
 from meshmgmt.accounts.models import User
-from tests.admin.signed_in import errors_of
+from tests.admin.signed_in import errors_of, formset_of, saved
 from tests.api_client import Api
 from tests.dns.bodies import nameserver_group, record, zone
 from tests.factories import group_id
@@ -49,16 +49,6 @@ def zone_form(
     for number, values in enumerate(records):
         data |= {f"records-{number}-{name}": value for name, value in values.items()}
     return data
-
-
-def saved(response: Any) -> None:
-    """Check that a form was accepted."""
-    if response.status_code == 200:
-        formsets = response.context["inline_admin_formsets"]
-        raise AssertionError(
-            [response.context["errors"], [f.formset.errors for f in formsets]]
-        )
-    assert response.status_code == 302
 
 
 def events(prefix: str = "") -> list[AuditEvent]:
@@ -226,8 +216,7 @@ def test_faulty_record_leaves_the_whole_page_unwritten(
 ) -> None:
     response = client.post(f"{ZONES}add/", zone_form(RECORD, RECORD | changes))
     assert response.status_code == 200
-    [formset] = response.context["inline_admin_formsets"]
-    assert text in formset.formset.errors[1][field][0]
+    assert text in formset_of(response).errors[1][field][0]
     assert not Zone.objects.exists()
     assert events("dns.zone") == []
 
@@ -235,8 +224,7 @@ def test_faulty_record_leaves_the_whole_page_unwritten(
 def test_record_that_clashes_on_the_page_is_shown(client: Client) -> None:
     alias = RECORD | {"type": "CNAME", "content": "a.test"}
     response = client.post(f"{ZONES}add/", zone_form(RECORD, alias))
-    [formset] = response.context["inline_admin_formsets"]
-    assert "CNAME must be alone" in formset.formset.errors[1]["name"][0]
+    assert "CNAME must be alone" in formset_of(response).errors[1]["name"][0]
     assert not Zone.objects.exists()
 
 

@@ -16,7 +16,14 @@ from dns.services.zones import records
 from dns.zonefile.reader import read_zone
 from dns.zonefile.writer import as_zone_lines
 from groups.services import group_update
-from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
+from tests.admin.signed_in import (
+    client_of,
+    errors_of,
+    formset_of,
+    opened,
+    saved,
+    texts_of,
+)
 from tests.api_client import Api
 from tests.dns.bodies import record, zone
 from tests.factories import Trail, group, peers
@@ -40,16 +47,6 @@ def page_of(of: Zone, query: str = "") -> str:
     return f"/admin/dns/zone/{of.pk}/change/{query}"
 
 
-def opened(client: Client, path: str) -> dict[str, Any]:
-    seen = client.get(path).context["adminform"].form.seen
-    return {**form_data(client, path), "seen": seen}
-
-
-def formset(response: Any) -> Any:
-    [inline] = response.context["inline_admin_formsets"]
-    return inline.formset
-
-
 def contents() -> set[tuple[str, str, str, int]]:
     return set(Record.objects.values_list("name", "type", "content", "ttl"))
 
@@ -63,9 +60,7 @@ def test_a_search_shows_what_it_finds_and_saving_leaves_the_rest(
     assert "2 records found" in text
     assert "mail.svc.test" not in text
     sent = opened(client, path)
-    assert (
-        client.post(path, {**sent, "records-0-content": "10.9.9.9"}).status_code == 302
-    )
+    saved(client.post(path, {**sent, "records-0-content": "10.9.9.9"}))
     assert {(n, c) for n, _, c, _ in contents()} == {
         ("www.svc.test", "10.9.9.9"),
         ("mail.svc.test", "10.0.0.2"),
@@ -79,19 +74,19 @@ def test_records_of_a_large_zone_come_in_pages(client: Client, api: Api) -> None
     sent = opened(client, page_of(made))
     assert client.post(page_of(made), {**sent, "paste": lines}).status_code == 200
     lines = f"$TTL 300\n{lines}"
-    assert client.post(page_of(made), {**sent, "paste": lines}).status_code == 302
+    saved(client.post(page_of(made), {**sent, "paste": lines}))
     client.get(page_of(made))  # says what the write did, once
     asked = []
     for query, size in (("", 75), ("?part=4", 5), ("?part=99", 5), ("?part=x", 75)):
         with CaptureQueriesContext(connection) as queries:
             response = client.get(page_of(made, query))
-        assert len(formset(response).initial_forms) == size
+        assert len(formset_of(response).initial_forms) == size
         assert "230 records" in response.content.decode()
         asked.append(len(queries))
     assert max(asked) <= 20
     path = page_of(made, "?part=4")
     trail, sent = Trail(), opened(client, path)
-    assert client.post(path, {**sent, "records-4-ttl": "1 h"}).status_code == 302
+    saved(client.post(path, {**sent, "records-4-ttl": "1 h"}))
     assert trail.codes == ["dns.zone.record.update"]
     assert made.records.get(ttl=3600).name == "h229.svc.test"
 
@@ -137,7 +132,7 @@ def test_rows_pasted_from_a_spreadsheet_are_added_and_can_be_taken_back(
     plan = client.get(way).content.decode()
     assert plan.count("will be deleted") == 4
     [mark] = re.findall(r'name="plan" value="(\w+)"', plan)
-    assert client.post(way, {"plan": mark, "whole": "1"}).status_code == 302
+    saved(client.post(way, {"plan": mark, "whole": "1"}))
     assert contents() == before
 
 
@@ -165,18 +160,18 @@ def test_records_that_others_changed_meanwhile_stay(client: Client, api: Api) ->
         records.update(one.pk, {"content": content})
     late |= {"records-0-ttl": "60", "records-1-content": "10.6.6.6"}
     refused = client.post(page_of(made), late)
-    errors = formset(refused).errors
+    errors = formset_of(refused).errors
     assert errors[0] == {}
     assert errors[1]["content"] == ["somebody else changed it meanwhile"]
-    again = {**late, "records-1-seen": formset(refused).forms[1].seen}
-    assert client.post(page_of(made), again).status_code == 302
+    again = {**late, "records-1-seen": formset_of(refused).forms[1].seen}
+    saved(client.post(page_of(made), again))
     assert {(c, ttl) for _, _, c, ttl in contents()} == {
         ("10.7.7.7", 60),
         ("10.6.6.6", 300),
     }
     gone = {**opened(client, page_of(made)), "records-0-ttl": "90"}
     first.delete()
-    errors = formset(client.post(page_of(made), gone)).errors
+    errors = formset_of(client.post(page_of(made), gone)).errors
     assert "removed it meanwhile" in errors[0]["__all__"][0]
 
 

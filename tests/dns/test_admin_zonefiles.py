@@ -12,10 +12,10 @@ from dns.models import Record, Zone
 from dns.services import zonefiles as services
 from dns.services import zones
 from events.models import AuditEvent
-from tests.admin.signed_in import client_of, errors_of
+from tests.admin.signed_in import client_of, errors_of, saved
 from tests.api_client import Api
 from tests.dns.bodies import record, zone
-from tests.dns.test_admin import saved, zone_form
+from tests.dns.test_admin import zone_form
 from tests.people import person
 from tests.resource_contract import ok
 

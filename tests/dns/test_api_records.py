@@ -66,9 +66,9 @@ class TestRecords(ResourceContract):
 
 
 @pytest.fixture
-def path(api: Api) -> str:
+def path(path: str) -> str:
     """Path of the records of the zone svc.test."""
-    return f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}/records"
+    return f"{path}/records"
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,6 @@ txt     TXT    "not held ; here"
 """
 
 
-@pytest.fixture
-def path(api: Api) -> str:
-    """Path of the zone svc.test."""
-    return f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}"
-
-
 def put(api: Api, path: str, text: str | bytes, query: str = "") -> Answer:
     """PUT a zone file."""
     body = text if isinstance(text, bytes) else text.encode()

@@ -16,7 +16,6 @@ from meshmgmt.core import transactions
 from meshmgmt.core.transactions import lock_held
 from tests.admin.signed_in import client_of
 from tests.api_client import Answer, Api
-from tests.dns.bodies import zone
 from tests.factories import Trail
 from tests.people import person
 from tests.resource_contract import ok
@@ -51,11 +50,6 @@ def transactions_of(counts: list[int]) -> Iterator[None]:
         note()
     finally:
         lock_held.disconnect(note)
-
-
-@pytest.fixture
-def path(api: Api) -> str:
-    return f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}"
 
 
 @pytest.fixture

@@ -40,12 +40,7 @@ def test_one_of_many_gets_the_name_of_a_nameserver_group(api: Api) -> None:
 
 def test_one_of_many_gets_the_domain_of_a_zone(api: Api) -> None:
     spellings = [
-        "svc.test",
-        "SVC.test",
-        "svc.test.",
-        "Svc.Test",
-        "svc.TEST",
-        "sVc.test",
+        *("svc.test", "SVC.test", "svc.test.", "Svc.Test", "svc.TEST", "sVc.test"),
     ]
     trail = Trail()
     assert_one_wins(posts(api, ZONES, [zone(domain=text) for text in spellings]))

@@ -1,5 +1,5 @@
-"""A caller of the API who may only read, and a peer with a zone, as in tests of DNS."""
+"""A peer with a zone, as in tests of DNS."""
 
-from tests.dns.conftest import auditor, laptop
+from tests.dns.conftest import laptop
 
-__all__ = ["auditor", "laptop"]
+__all__ = ["laptop"]

@@ -2,7 +2,6 @@
 
 import ipaddress
 import json
-from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -15,11 +14,11 @@ from meshmgmt.accounts.services.account import account_update
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import peers_import
 from meshmgmt.inventory.services.peers import peer_create, peer_delete
-from tests.factories import Trail, group, peer
+from tests.factories import Trail, group, peer, public_key
 
 pytestmark = pytest.mark.django_db
 RANGE = "fd00:1::/64"
-KEYS = [b64encode(bytes([number]) * 32).decode() for number in range(3)]
+KEYS = [public_key(number) for number in range(3)]
 
 
 def ipv6(one: Peer) -> str | None:

@@ -37,27 +37,28 @@ def columns_named_after_groups() -> list[tuple[type[models.Model], str]]:
     ]
 
 
+def each(columns: list[tuple[type[models.Model], str]]) -> pytest.MarkDecorator:
+    """Return what repeats a test for each column."""
+    return pytest.mark.parametrize(
+        ("model", "field"),
+        columns,
+        ids=lambda part: part if isinstance(part, str) else part._meta.label,
+    )
+
+
 def test_there_are_relations_to_look_at() -> None:
     assert len(relations_to_group()) >= 12
     assert len(columns_named_after_groups()) >= 4
 
 
-@pytest.mark.parametrize(
-    ("model", "field"),
-    relations_to_group(),
-    ids=lambda part: part if isinstance(part, str) else part._meta.label,
-)
+@each(relations_to_group())
 def test_every_relation_to_groups_is_registered(
     model: type[models.Model], field: str
 ) -> None:
     assert (model, field) in KNOWN
 
 
-@pytest.mark.parametrize(
-    ("model", "field"),
-    columns_named_after_groups(),
-    ids=lambda part: part if isinstance(part, str) else part._meta.label,
-)
+@each(columns_named_after_groups())
 def test_every_column_of_group_ids_is_registered_or_explained(
     model: type[models.Model], field: str
 ) -> None:
@@ -67,11 +68,7 @@ def test_every_column_of_group_ids_is_registered_or_explained(
     assert (model, field) in KNOWN or place in NOT_GROUP_IDS
 
 
-@pytest.mark.parametrize(
-    ("model", "field"),
-    relations_to_group(),
-    ids=lambda part: part if isinstance(part, str) else part._meta.label,
-)
+@each(relations_to_group())
 def test_the_database_refuses_to_lose_a_group_that_is_referred_to(
     model: type[models.Model], field: str
 ) -> None:

@@ -1,6 +1,5 @@
 """Admin pages of peers."""
 
-import base64
 import ipaddress
 from typing import Any
 
@@ -14,7 +13,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_delete
 from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import errors_of, form_data
-from tests.factories import Trail, group, network, peer, peers
+from tests.factories import Trail, group, network, peer, peers, public_key
 from tests.people import person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
@@ -22,14 +21,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 PEERS = "/admin/inventory/peer/"
 
 
-def key(number: int) -> str:
-    """Return a well-formed public key."""
-    return base64.b64encode(number.to_bytes(32, "big")).decode()
-
-
 def form(**changes: Any) -> dict[str, Any]:
     """Return what the form of a new peer sends."""
-    return {"name": "Printer", "wg_public_key": key(1), **changes}
+    return {"name": "Printer", "wg_public_key": public_key(1), **changes}
 
 
 def test_peer_is_made_with_a_free_address_and_a_label(
@@ -62,7 +56,7 @@ def test_peer_is_made_with_a_free_address_and_a_label(
 def test_saving_a_page_unchanged_changes_nothing(client: Client, owner: User) -> None:
     made = peer(
         "Printer",
-        wg_public_key=key(1),
+        wg_public_key=public_key(1),
         ipv6="fd00::1",
         dns_label="printer",
         extra_dns_labels=["b", "a"],
@@ -84,7 +78,7 @@ def test_saving_a_page_unchanged_changes_nothing(client: Client, owner: User) ->
 
 
 def test_changes_obey_the_rules_of_the_api(client: Client) -> None:
-    nobodys = peer(wg_public_key=key(1))
+    nobodys = peer(wg_public_key=public_key(1))
     path = f"{PEERS}{nobodys.pk}/change/"
     sent = {**form_data(client, path), "login_expiration_enabled": "on"}
 
@@ -97,7 +91,7 @@ def test_changes_obey_the_rules_of_the_api(client: Client) -> None:
 def test_peer_gets_its_owner_and_an_expiration_at_once(
     client: Client, owner: User
 ) -> None:
-    nobodys = peer(wg_public_key=key(1))
+    nobodys = peer(wg_public_key=public_key(1))
     path = f"{PEERS}{nobodys.pk}/change/"
     chosen = {"user": owner.pk, "login_expiration_enabled": "on"}
     response = client.post(path, form_data(client, path) | chosen)

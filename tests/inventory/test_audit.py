@@ -6,7 +6,7 @@ import pytest
 
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services.peers import peer_create, peer_update
+from meshmgmt.inventory.services.peers import peer_create
 from tests.factories import Trail, peer, peers, resource
 from tests.people import person
 
@@ -48,7 +48,7 @@ BY_ADDRESS = {
 def test_each_column_has_its_code_and_target(
     name: str, before: Any, after: Any, code: str
 ) -> None:
-    one = peer(**{name: before} if name != "name" else {"name": before})
+    one = peer(**{name: before})
     trail = Trail()
 
     setattr(one, name, after)
@@ -79,16 +79,6 @@ def test_connection_state_leaves_no_event(name: str, value: Any) -> None:
     one.save()
 
     assert trail.codes == []
-
-
-def test_new_address_tells_the_old_one() -> None:
-    one = peer(ip="100.64.0.1")
-    trail = Trail()
-
-    peer_update(peer_id=one.pk, ip="100.64.0.2")
-
-    meta = trail.events[0].meta
-    assert (meta["old_ip"], meta["ip"]) == ("100.64.0.1", "100.64.0.2")
 
 
 def test_peer_is_described_in_full() -> None:

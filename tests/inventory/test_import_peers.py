@@ -1,6 +1,5 @@
 """`manage.py import_peers`: all or nothing, line by line, again and again."""
 
-import base64
 import io
 import json
 import os
@@ -16,7 +15,7 @@ from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import FIELDS, ImportFault, peers_import
 from meshmgmt.inventory.services.peers import peer_create
-from tests.factories import Trail, account_settings, peer
+from tests.factories import Trail, account_settings, peer, public_key
 from tests.people import person
 from tests.races import race
 from tests.waiting import until
@@ -24,14 +23,9 @@ from tests.waiting import until
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 
-def key(number: int) -> str:
-    """Return a well-formed public key."""
-    return base64.b64encode(number.to_bytes(32, "big")).decode()
-
-
 def line(number: int, **facts: Any) -> dict[str, Any]:
     """Return one importable peer."""
-    return {"wg_public_key": key(number), "name": f"host-{number}", **facts}
+    return {"wg_public_key": public_key(number), "name": f"host-{number}", **facts}
 
 
 def ndjson(*entries: Any) -> list[bytes]:
@@ -137,7 +131,7 @@ def test_given_columns_change_and_others_stay() -> None:
     peers_import(ndjson(line(1, os="Debian 12", ssh_enabled=True)))
     trail = Trail()
 
-    result = peers_import(ndjson({"wg_public_key": key(1), "name": "New Name"}))
+    result = peers_import(ndjson({"wg_public_key": public_key(1), "name": "New Name"}))
 
     assert (result.created, result.updated, result.unchanged) == (0, 1, 0)
     changed = Peer.objects.get()
@@ -170,10 +164,25 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("no UTF-8", b'{"name":"\xff"}\n', "", "not JSON"),
     ("array", [], "", "not a JSON object"),
     ("no key", {"name": "x"}, "wg_public_key", "is required"),
-    ("no name", {"wg_public_key": key(9)}, "name", "name is required for a new peer"),
+    (
+        "no name",
+        {"wg_public_key": public_key(9)},
+        "name",
+        "name is required for a new peer",
+    ),
     ("short key", line(9, wg_public_key="AAAA"), "wg_public_key", "32 bytes"),
-    ("odd key", line(9, wg_public_key=key(9)[:-2] + "B="), "wg_public_key", "32 bytes"),
-    ("key with space", line(9, wg_public_key=key(9) + " "), "wg_public_key", "32 byt"),
+    (
+        "odd key",
+        line(9, wg_public_key=public_key(9)[:-2] + "B="),
+        "wg_public_key",
+        "32 bytes",
+    ),
+    (
+        "key with space",
+        line(9, wg_public_key=public_key(9) + " "),
+        "wg_public_key",
+        "32 byt",
+    ),
     ("unknown field", line(9, colour="red"), "colour", "'colour' is not a field"),
     ("number as text", line(9, geoname_id="1"), "geoname_id", "must be a whole number"),
     ("truth as number", line(9, ssh_enabled=1), "ssh_enabled", "must be a boolean"),
@@ -316,7 +325,7 @@ def test_others_write_while_lines_are_waited_for() -> None:
             pipe.writelines(ndjson(line(1)))
             pipe.flush()
             until(lambda: not select([reading], [], [], 0)[0], "a line that is read")
-            peer_create(name="other", wg_public_key=key(7))
+            peer_create(name="other", wg_public_key=public_key(7))
             pipe.writelines(ndjson(line(2)))
         return 1
 

@@ -1,15 +1,11 @@
 """What a new network range does to the peers, as a client sees it."""
 
-import ipaddress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from meshmgmt.core.context import account_id
 from meshmgmt.core.queries import BATCH
-from meshmgmt.inventory.addresses import is_for_peers, lowest_address
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
 from tests.databases import few_parameters
@@ -133,18 +129,3 @@ def test_reserved_address_is_given_to_nobody(api: Api, text: str) -> None:
 
     assert answer.status == 422
     assert answer.fields == {"ip": f"{text} cannot be the address of a peer"}
-
-
-@given(st.integers(22, 28), st.data())
-def test_lowest_free_address_is_one_for_peers_that_nobody_has(
-    prefix: int, data: st.DataObject
-) -> None:
-    network = ipaddress.IPv4Network(f"10.0.0.0/{prefix}")
-    every = [str(address) for address in network if is_for_peers(address, network)]
-    taken = set(data.draw(st.lists(st.sampled_from(every), unique=True)))
-
-    found = lowest_address(network, taken)
-
-    free = [text for text in every if text not in taken]
-    assert (found[0] if found else None) == (free[0] if free else None)
-    assert len(every) == network.num_addresses - 3
