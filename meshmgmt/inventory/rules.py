@@ -56,6 +56,10 @@ UNIQUE: Final = {
     "dns_label": "DNS label",
 }
 """The columns of which no two peers have the same, as people call them."""
+_FAMILIES: Final[Mapping[str, type[ipaddress.IPv4Address | ipaddress.IPv6Address]]] = {
+    "ip": ipaddress.IPv4Address,
+    "ipv6": ipaddress.IPv6Address,
+}
 
 Values = Mapping[str, Any]
 """Columns of a peer that are to be set, by name; addresses as text."""
@@ -100,8 +104,7 @@ def peer_errors(values: Values, taken: Taken, peer_id: str) -> list[FieldError]:
     return [
         *_text_errors(values),
         *_key_errors(values, taken, peer_id),
-        *_ip_errors(values, taken, peer_id),
-        *_ipv6_errors(values, taken, peer_id),
+        *_address_errors(values, taken, peer_id),
         *_label_errors(values),
         *_other_errors(values, taken),
     ]
@@ -140,47 +143,36 @@ def _is_public_key(text: str) -> bool:
     return len(raw) == KEY_BYTES and base64.b64encode(raw).decode() == text
 
 
-def _ip_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:
-    if "ip" not in values:
-        return
+def _address_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:
+    if "ip" in values:
+        within = taken.network_range
+        yield from _faults_of("ip", values["ip"], within, taken, peer_id)
+    if values.get("ipv6"):  # an empty one is none
+        within = taken.network_range_v6
+        yield from _faults_of("ipv6", values["ipv6"], within, taken, peer_id)
+
+
+def _faults_of(
+    column: str, text: str, within: str, taken: Taken, peer_id: str
+) -> Iterator[FieldError]:
+    """Yield what is wrong with an address, which a range if there is one has in it."""
     try:
-        address = ipaddress.IPv4Address(values["ip"])
+        address = _FAMILIES[column](text)
     except ValueError:
-        yield FieldError("ip", f"{values['ip'][:64]!r} is not an IPv4 address")
+        yield FieldError(column, f"{text[:64]!r} is not an {UNIQUE[column]}")
         return
-    network = ipaddress.IPv4Network(taken.network_range)
-    if address not in network:
+    if "%" in text:
+        yield FieldError(column, "an address of a peer has no zone")
+        return
+    network = ipaddress.ip_network(within) if within else None
+    if network is not None and address not in network:
         message = f"{address} is not within the account's network range {network}"
-        yield FieldError("ip", message)
-    elif not is_for_peers(address, network):
-        yield FieldError("ip", f"{address} cannot be the address of a peer")
-    elif taken.by_another("ip", str(address), peer_id):
-        yield FieldError("ip", f"another peer has the address {address}", conflict=True)
-
-
-def _ipv6_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:
-    if not values.get("ipv6"):
-        return
-    try:
-        address = ipaddress.IPv6Address(values["ipv6"])
-    except ValueError:
-        yield FieldError("ipv6", f"{values['ipv6'][:64]!r} is not an IPv6 address")
-        return
-    if address.scope_id is not None:
-        yield FieldError("ipv6", "an address of a peer has no zone")
-        return
-    if taken.network_range_v6:
-        network = ipaddress.IPv6Network(taken.network_range_v6)
-        if address not in network:
-            message = f"{address} is not within the account's network range {network}"
-            yield FieldError("ipv6", message)
-            return
-        if not is_for_peers(address, network):
-            yield FieldError("ipv6", f"{address} cannot be the address of a peer")
-            return
-    if taken.by_another("ipv6", str(address), peer_id):
+        yield FieldError(column, message)
+    elif network is not None and not is_for_peers(address, network):
+        yield FieldError(column, f"{address} cannot be the address of a peer")
+    elif taken.by_another(column, str(address), peer_id):
         message = f"another peer has the address {address}"
-        yield FieldError("ipv6", message, conflict=True)
+        yield FieldError(column, message, conflict=True)
 
 
 def _label_errors(values: Values) -> Iterator[FieldError]:
