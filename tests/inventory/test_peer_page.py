@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
-from meshmgmt.inventory.admin.peerpage import newest_version
+from meshmgmt.inventory.admin.peers import newest_version
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh.versions import at_least
 from tests.admin.signed_in import client_of
