@@ -177,7 +177,7 @@ def test_peers_are_found_by_typing(client: Client) -> None:
     assert [each["id"] for each in found] == [one.pk]
 
 
-@pytest.mark.parametrize("size", [1200, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [600, pytest.param(5000, marks=pytest.mark.slow)])
 def test_pages_bear_a_large_mesh(client: Client, size: int) -> None:
     made = group("everyone", *peers(size))
     trail = Trail()

@@ -8,6 +8,7 @@ from django.core.management import call_command
 from groups.models import ALL, Group, Issued
 from groups.selectors import all_group_id
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.queries import BATCH
 from tests.api_client import Api
 from tests.factories import Trail, group, numbered, peer, peers, printer, resource
 from tests.people import api_as
@@ -93,7 +94,7 @@ def test_name_may_have_255_characters_of_any_width(api: Api, name: str) -> None:
 
 
 def test_every_member_of_a_large_group_gets_its_event(api: Api) -> None:
-    ids = [one.pk for one in peers(1201)]
+    ids = [one.pk for one in peers(BATCH + 1)]
     trail = Trail()
     made = api.post("/api/groups", {"name": "large", "peers": ids}).json
     assert [one["id"] for one in made["peers"]] == ids

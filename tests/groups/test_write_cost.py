@@ -16,7 +16,7 @@ from tests.factories import Trail, account_settings, group, members_of, peers
 
 pytestmark = pytest.mark.django_db
 
-MANY = 1500
+MANY = BATCH + 100
 EVENT_COLUMNS = len(AuditEvent._meta.concrete_fields) - 1
 LINK_COLUMNS = 3
 

@@ -89,7 +89,7 @@ def test_work_for_one_peer_does_not_grow_with_the_mesh():
         return [query["sql"] for query in queries]
 
     few = statements(1)
-    peers(300)
+    peers(30)
     many = statements(2)
 
     assert len(many) <= len(few)

@@ -148,7 +148,7 @@ def test_search_finds_names_addresses_and_owners(client: Client, query: str) -> 
     assert [entry.pk for entry in found] == [wanted.pk]
 
 
-@pytest.mark.parametrize("size", [1200, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [600, pytest.param(5000, marks=pytest.mark.slow)])
 def test_pages_bear_a_large_mesh(client: Client, size: int) -> None:
     made = peers(size)[-3]
 
