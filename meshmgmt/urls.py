@@ -3,10 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from meshmgmt.accounts.signinpage import sign_in
-from meshmgmt.api.pages import favicon, front
 from meshmgmt.accounts.forms import sign_in
-from meshmgmt.api.front import favicon, front
+from meshmgmt.api.pages import favicon, front
 
 admin.site.site_header = "Mesh management"
 admin.site.site_title = "Mesh management"

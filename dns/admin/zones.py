@@ -28,14 +28,10 @@ from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import DurationField, OrderedListField, PartFormSet
 from meshmgmt.adminsite.look import enabled, shown
-from meshmgmt.adminsite.pages import ServiceForm, number_of
-from meshmgmt.core.errors import FieldError, InvalidArgument, ServiceError
-from meshmgmt.core.printable import counted
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
-from meshmgmt.core.counting import counted
 from meshmgmt.core.durations import words
-from meshmgmt.core.errors import InvalidArgument, NotFound, ServiceError
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, InvalidArgument, NotFound, ServiceError
+from meshmgmt.core.printable import counted
 
 MEDIUM = forms.TextInput(attrs={"size": 30})
 NAME = forms.TextInput(attrs={"size": 30, "placeholder": "www, @ or *.dev"})

@@ -4,10 +4,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from meshmgmt.core.errors import FieldError
-from meshmgmt.core.names import InvalidNameError, canonical, parse_name, quoted
 from dns.content import RECORD_TYPES, InvalidContentError, canonical_content
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.names import (
     InvalidNameError,
     canonical,

@@ -6,10 +6,8 @@ from typing import Final
 from dns.content import parse_nameserver_ip
 from dns.models import SINGLE_ROW, DisabledManagementGroup, DnsSettings, NameserverGroup
 from dns.rules.nameservers import nameserver_group_errors
-from meshmgmt.core.errors import FieldError
 from groups.selectors import known_groups
-from meshmgmt.core.errors import raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError, raise_field_errors
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.resources import Resource, Write
 from meshmgmt.core.textrules import unknown_id_errors

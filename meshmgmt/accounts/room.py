@@ -18,11 +18,10 @@ from meshmgmt.adminsite import home
 from meshmgmt.adminsite.filters import SOON, EndFilter
 from meshmgmt.adminsite.home import Figure, Place, Tone
 from meshmgmt.api.exceptions import register_constraint
-from meshmgmt.core import account, clock, modelmodules, rooms
+from meshmgmt.core import clock, context, modelmodules, rooms
 from meshmgmt.core.jobs import HOUR, register_job
-from meshmgmt.core.rooms import register_start_notice
-from meshmgmt.core.notices import register_start_notice
 from meshmgmt.core.queries import rows_with
+from meshmgmt.core.rooms import register_start_notice
 from observability.metrics.counting import by_state
 from observability.registries import InventoryRows, register_inventory
 

@@ -13,14 +13,17 @@ import orjson
 from rest_framework.exceptions import ValidationError
 
 from dns.models import NameserverGroup, Record
-from dns.selectors.settings import disabled_management_groups
-from dns.selectors.zones import zone_rows
+from dns.selectors import disabled_management_groups, zone_rows
 from groups.selectors import group_rows
 from meshmgmt.access.models import PostureCheck
-from meshmgmt.access.selectors.networks import network_rows, resource_rows
+from meshmgmt.access.selectors.enrolment import setup_key_rows
+from meshmgmt.access.selectors.networks import (
+    network_rows,
+    resource_rows,
+    route_rows,
+    router_rows,
+)
 from meshmgmt.access.selectors.policies import policy_rows
-from meshmgmt.access.selectors.routes import route_rows, router_rows
-from meshmgmt.access.selectors.setupkeys import setup_key_rows
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import (
     EXTRA_SETTINGS,

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules.records import record_errors
-from meshmgmt.core.errors import FieldError
 from dns.rules.zones import record_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 
 
 def of_record(name: str, type_: str, content: str, ttl: int) -> list[FieldError]:

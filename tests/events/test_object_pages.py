@@ -7,10 +7,8 @@ from django.http import HttpRequest
 from django.test import RequestFactory
 from django.urls import reverse
 
-from dns.services.settings import dns_settings_update
-from events.admin.objectpages import ObjectPage, ObjectPages
 from dns.services.nameservers import dns_settings_update
-from events.admin.objectpages import ObjectPages
+from events.admin.objectpages import ObjectPage, ObjectPages
 from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.accounts.models import User

@@ -39,8 +39,8 @@ from meshmgmt.access.services.networks import (
 )
 from meshmgmt.access.services.policies import policies, posture_checks
 from meshmgmt.accounts.authority import viewer_of
-from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.limits import check_guess
+from meshmgmt.api.requests import OptionalJSONParser
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
 from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation

@@ -4,13 +4,9 @@ import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-<<<<<<< HEAD:meshmgmt/access/rules/setupkeys.py
-from meshmgmt.core.errors import FieldError
-=======
 from meshmgmt.accounts.rules import EMAIL_TAKEN, email_errors, role_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.roles import Role
->>>>>>> 391ac11b (rooms: Join modules that are always read together):meshmgmt/access/rules/enrolment.py
 from meshmgmt.core.textrules import name_errors, range_errors, unknown_id_errors
 
 REUSABLE: Final = "reusable"

@@ -40,8 +40,12 @@ from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock, context
 from meshmgmt.core.durations import GRACE
-from meshmgmt.core.errors import NotFound, PreconditionFailed, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import (
+    FieldError,
+    NotFound,
+    PreconditionFailed,
+    raise_field_errors,
+)
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.orderedlinks import ids_by_owner, member_keys, set_members
 from meshmgmt.core.queries import Prepared, columns_of, found, loaded, stored

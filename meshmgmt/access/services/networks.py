@@ -16,9 +16,7 @@ from meshmgmt.access.rules.networks import (
     router_errors,
 )
 from meshmgmt.access.services.removal import retype_rules
-from meshmgmt.access.services.routes import displaced, routing_facts
 from meshmgmt.core.errors import FieldError
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.core.resources import Resource, Row, Values, Write
 from meshmgmt.inventory.models import Network, NetworkResource

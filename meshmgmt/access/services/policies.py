@@ -28,10 +28,9 @@ from meshmgmt.access.rules.policies import (
 )
 from meshmgmt.access.rules.posture import canonical_checks, posture_errors
 from meshmgmt.access.selectors.policies import RuleLists
-from meshmgmt.core.errors import FieldError
 from meshmgmt.access.services.removal import take_posture_check_out
 from meshmgmt.accounts.models import User
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import OrderedLink, set_members
 from meshmgmt.core.queries import tables_exist
 from meshmgmt.core.resources import Resource, Row, Values, Write, columns

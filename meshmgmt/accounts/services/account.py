@@ -19,11 +19,8 @@ from meshmgmt.accounts.settingrules import (
     settings_errors,
 )
 from meshmgmt.accounts.signals import ranges_changed
+from meshmgmt.core.context import SYSTEM, current, forget_account, scope
 from meshmgmt.core.errors import FieldError, raise_field_errors
-from meshmgmt.core.account import forget
-from meshmgmt.core.context import SYSTEM, current, scope
-from meshmgmt.core.errors import raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.queries import tables_exist
 from meshmgmt.core.textrules import not_found
 from meshmgmt.core.transactions import account_write
@@ -41,7 +38,7 @@ def stored_account_id() -> str:
 
 def make_account(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
     """Make the account unless it exists or its tables are not there yet."""
-    forget()
+    forget_account()
     # Sent for each database and each app: not all tables need be there yet.
     if using == DEFAULT_DB_ALIAS and tables_exist(Account, AuditEvent):
         ensure_account()
@@ -63,7 +60,7 @@ def ensure_account() -> Account:
                 found = Account.objects.create(
                     created_by=current().actor.id, network_range=drawn_range()
                 )
-    forget()
+    forget_account()
     return found
 
 

@@ -16,10 +16,13 @@ from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.api.limits import check_guess
 from meshmgmt.api.middleware import set_actor
-from meshmgmt.core.errors import FieldError, PreconditionFailed, raise_field_errors
-from meshmgmt.core.account import account_id
-from meshmgmt.core.errors import Forbidden, PreconditionFailed, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.context import account_id
+from meshmgmt.core.errors import (
+    FieldError,
+    Forbidden,
+    PreconditionFailed,
+    raise_field_errors,
+)
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors
 from meshmgmt.core.transactions import account_write

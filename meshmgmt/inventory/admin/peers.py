@@ -11,9 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from events.admin.cells import Fact
-from events.admin.cells import plain
-from events.admin.facts import Fact, joined, present
+from events.admin.cells import Fact, joined, plain, present
 from events.admin.peerparts import changes_of, traffic_of
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import account_domain

@@ -14,9 +14,6 @@ from meshmgmt.core.errors import (
     PreconditionFailed,
     raise_field_errors,
 )
-from meshmgmt.core.queries import Prepared, found
-from meshmgmt.core.errors import InvalidArgument, PreconditionFailed, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.queries import Prepared, batches, found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import (
