@@ -26,6 +26,8 @@ MAX_EVENTS: Final = 10_000
 MAX_BODY_BYTES: Final = 32 * 2**20
 MAX_PARTS: Final = 32 * MAX_EVENTS
 """Objects and lists in a batch: in memory each takes a hundred times its two bytes."""
+MAX_VALUES: Final = 200 * MAX_EVENTS
+"""A number or a short text takes a dozen times its bytes."""
 
 WINDOW: Final = 10_000
 """How many distinct events back an equal one is counted as a repetition.
@@ -102,8 +104,10 @@ def _surely_shallow(text: bytes) -> bool:
 
     Walking the parsed events would take as long as checking them. Brackets inside of
     texts can mislead this, which does no harm: unknown fields are never looked into.
-    Raises PayloadTooLarge for more of them than MAX_PARTS.
+    Raises PayloadTooLarge for more of them than MAX_PARTS, or of commas than MAX_VALUES.
     """
+    if text.count(b",") > MAX_VALUES:
+        raise PayloadTooLarge(f"a batch holds at most {MAX_VALUES} values")
     brackets = text.translate(None, _NO_BRACKETS)
     if len(brackets) > 2 * MAX_PARTS:
         raise PayloadTooLarge(f"a batch holds at most {MAX_PARTS} objects and lists")

@@ -249,9 +249,15 @@ def test_broken_bodies_are_refused_whole(
 @pytest.mark.parametrize("stream", [TRAFFIC, PROXY])
 @pytest.mark.parametrize(
     "body",
-    [b"[" + b"{}," * 10**6 + b"{}]", b"[" + b"[]," * 10**6 + b"[]]", b"{}\n" * 10**6],
+    [
+        b"[" + b"{}," * 10**6 + b"{}]",
+        b"[" + b"[]," * 10**6 + b"[]]",
+        b"{}\n" * 10**6,
+        b'[{"x": [' + b"1.5," * 3 * 10**6 + b"1.5]}]",
+    ],
+    ids=["objects", "lists", "lines", "numbers"],
 )
-def test_a_million_empty_events_take_up_no_memory(stream: Stream, body: bytes) -> None:
+def test_a_million_values_of_nothing_take_up_no_memory(stream: Stream, body: bytes) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(PayloadTooLarge):
