@@ -4,10 +4,10 @@ import os
 import signal
 import sys
 from contextlib import ExitStack
-from typing import Final
+from typing import Any, Final
 
 from django.core import management
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from meshmgmt import env
 from meshmgmt.core.collector import loading
@@ -87,7 +87,14 @@ def unchecked(command: BaseCommand) -> BaseCommand:
 
     What Django's checks find is wrong in the code, which is not changed where it runs.
     """
-    command.requires_system_checks = []
+    create_parser = command.create_parser
+
+    def skipping(*names: str, **options: Any) -> CommandParser:
+        parser = create_parser(*names, **options)
+        parser.set_defaults(skip_checks=True)
+        return parser
+
+    command.create_parser = skipping  # type: ignore[method-assign]
     return command
 
 

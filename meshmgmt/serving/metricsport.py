@@ -6,6 +6,7 @@ import socketserver
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
@@ -16,7 +17,9 @@ from meshmgmt.env import Config
 from observability.metrics.exposition import CONTENT_TYPE
 
 MOST_CALLERS: Final = 64
-"""At once; each has a thread, a silent one for ten seconds."""
+"""At once; each has a thread."""
+ASKING_SECONDS: Final = 10.0
+"""A caller that has not asked by then, silent or slow, leaves its place."""
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -97,10 +100,26 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers `/metrics`, and plain 404 for anything else."""
 
     protocol_version = "HTTP/1.1"
-    timeout = 10  # seconds: a client that sends nothing must not keep a thread
+    timeout = ASKING_SECONDS
     server: _Server
 
+    def handle_one_request(self) -> None:
+        """Answer a request, or hang up on who takes too long over it."""
+        # `timeout` begins anew with each byte.
+        self._late = threading.Timer(ASKING_SECONDS, self._hang_up)
+        self._late.daemon = True
+        self._late.start()
+        try:
+            super().handle_one_request()
+        finally:
+            self._late.cancel()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):  # it has gone by itself
+            self.connection.shutdown(socket.SHUT_RDWR)
+
     def do_GET(self) -> None:
+        self._late.cancel()
         if self.path.partition("?")[0] != "/metrics":
             self._send(HTTPStatus.NOT_FOUND, b"not found\n", "text/plain")
             return

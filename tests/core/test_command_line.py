@@ -153,10 +153,12 @@ def test_an_interrupted_listing_ends_quietly(tmp_path: Path) -> None:
     assert 0 < printed.count(b"\n") < ROWS
 
 
-def test_a_command_is_handed_out_with_the_collector_on_again() -> None:
+def test_a_command_checks_no_code_and_is_handed_out_with_the_collector_on_again() -> None:
     commands = Commands(["manage.py", "users"])
     assert not gc.isenabled()
     command = commands.fetch_command("users")
     gc.unfreeze()  # the rest of this process is no program that was loaded
     assert gc.isenabled()
-    assert command.requires_system_checks == []
+    parser = command.create_parser("manage.py", "users")
+    for asked in ([], ["--skip-checks"]):  # scripts may say what holds anyway
+        assert parser.parse_args([*asked, "list"]).skip_checks

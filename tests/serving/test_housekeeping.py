@@ -1,6 +1,7 @@
 """The housekeeping process: who leads, and where it answers."""
 
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -47,18 +48,41 @@ def test_an_address_of_ipv6_is_told_in_brackets(settings: Any) -> None:
     assert metricsport.serve(config, bytes) == f"[::1]:{config.metrics_port}"
 
 
-def test_the_metrics_port_has_so_many_callers_at_once(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+Call = Callable[[bytes], socket.socket]
+
+
+@pytest.fixture
+def call(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Send something to a metrics port that takes two callers at once."""
     monkeypatch.setattr(metricsport, "MOST_CALLERS", 2)
     config = replace(settings.SVC, metrics_host="127.0.0.1", metrics_port=free_port())
     at = metricsport.serve(config, lambda: b"figures").split(":")
 
-    def call(text: bytes) -> socket.socket:
+    def send(text: bytes) -> socket.socket:
         caller = socket.create_connection((at[0], int(at[1])), timeout=10)
         caller.sendall(text)
         return caller
 
+    return send
+
+
+def test_who_asks_for_metrics_byte_by_byte_leaves_its_place(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metricsport, "ASKING_SECONDS", 0.5)
+
+    def gone() -> bool:
+        try:
+            slow.sendall(b"G")
+        except OSError:
+            return True
+        return False
+
+    with call(b"G") as slow:
+        until(gone)
+
+
+def test_the_metrics_port_has_so_many_callers_at_once(call: Call) -> None:
     with call(b""), call(b"") as silent:
         with call(b"") as one_more:
             assert one_more.recv(1) == b""
