@@ -153,7 +153,7 @@ def test_an_interrupted_listing_ends_quietly(tmp_path: Path) -> None:
     assert 0 < printed.count(b"\n") < ROWS
 
 
-def test_a_command_checks_no_code_and_is_handed_out_with_the_collector_on_again() -> None:
+def test_a_command_checks_no_code_and_begins_with_the_collector_on() -> None:
     commands = Commands(["manage.py", "users"])
     assert not gc.isenabled()
     command = commands.fetch_command("users")

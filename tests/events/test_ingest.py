@@ -257,7 +257,9 @@ def test_broken_bodies_are_refused_whole(
     ],
     ids=["objects", "lists", "lines", "numbers"],
 )
-def test_a_million_values_of_nothing_take_up_no_memory(stream: Stream, body: bytes) -> None:
+def test_a_million_values_of_nothing_take_up_no_memory(
+    stream: Stream, body: bytes
+) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(PayloadTooLarge):
