@@ -282,8 +282,12 @@ def test_no_list_is_filtered_by_what_it_does_not_show(client: Client) -> None:
     refused = set()
     for model in LISTS:
         for field in model._meta.concrete_fields:
-            answer = client.get(path_of(model), {f"{field.name}__icontains": "x"})
-            if answer.status_code == 400:
+            statuses = {
+                client.get(path_of(model), {f"{called}__icontains": "x"}).status_code
+                for called in {field.name, field.attname}
+            }
+            assert len(statuses) == 1, field
+            if 400 in statuses:
                 refused.add(f"{model._meta.model_name}.{field.name}")
     hidden = {"password", "hash", "key_hash", "token_hash", "sealed_secret", "target"}
     held = {
@@ -294,8 +298,7 @@ def test_no_list_is_filtered_by_what_it_does_not_show(client: Client) -> None:
     }
     assert len(held) >= 6
     assert held <= refused
-    for lookup in ("user__password__icontains", "user_id__icontains"):
-        assert client.get(f"{PEERS}?{lookup}=x").status_code == 400
+    assert client.get(f"{PEERS}?user__password__icontains=x").status_code == 400
     assert client.get(f"{PEERS}?name__icontains=x").status_code == 200
 
 
