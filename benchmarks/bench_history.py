@@ -22,8 +22,8 @@ from benchmarks.report import Report, alternating_medians, median_seconds
 from benchmarks.workspace import OWNER, Workspace
 from dns.models import Record
 from events.activities import Activity
-from events.audit.histories import history_key
 from events.audit.reading import event_by_id, last_id
+from events.audit.specs import history_key
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User

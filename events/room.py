@@ -14,9 +14,8 @@ from events.admin import homecards
 from events.admin.foresight import Foresight
 from events.audit import audited, retention
 from events.audit.audited import AuditedModel
-from events.audit.histories import history_key
-from events.audit.reading import newest
-from events.audit.specs import spec_of
+from events.audit.emission import newest
+from events.audit.specs import history_key, spec_of
 from events.models.audit import HistoryKeyField
 from events.proof import heads, published
 from events.streams import citus, partitions, rollups

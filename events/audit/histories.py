@@ -5,83 +5,18 @@ However often it changed, its key is stored with each event, so an index finds i
 event after a moment, or its last before one, without reading those in between.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from hashlib import blake2b
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
 from django.db import connection, models
 from django.db.models import Max, Min, QuerySet
 
-from events.audit.specs import MemberRule, spec_of
 from events.models import AuditEvent
-from meshmgmt.core.orderedlinks import OrderedLink, all_links
 from meshmgmt.core.queries import batches
-
-CAME: Final = "+"
-WENT: Final = "-"
-_LISTS: Final = "lists"
-"""Ends the keys of events that tell of several members at once, and of their order."""
 
 ONE_BY_ONE: Final = 30
 """Of so many owners each is looked for, of more all of the kind are gone through."""
-
-Link = type[OrderedLink]
-
-
-def owner_of(link: Link) -> type[models.Model]:
-    """Return the model that has a list."""
-    owner: Any = link._meta.get_field(link.owner_field).related_model
-    return owner  # type: ignore[no-any-return]
-
-
-@cache
-def member_events() -> dict[str, tuple[Link, MemberRule, bool]]:
-    """Return which activities tell of one member: list, its rule, whether it came."""
-    found: dict[str, tuple[Link, MemberRule, bool]] = {}
-    for link in all_links():
-        spec = spec_of(owner_of(link))
-        rule = spec.members.get(link.relation) if spec is not None else None
-        if rule is not None and rule.added and rule.removed:
-            found |= {
-                str(rule.added): (link, rule, True),
-                str(rule.removed): (link, rule, False),
-            }
-    return found
-
-
-def history_key(event: Any) -> str:
-    """Return the key of what an event is about; "" of one that changes nothing."""
-    code = str(event.activity_code)
-    if code in member_events():
-        link, rule, came = member_events()[code]
-        owner, member = rule.identify(event)
-        return member_key(link, owner, member, CAME if came else WENT)
-    if not event.changes:
-        return ""
-    # A digest: names of thirty fields would make keys, and their index, as long as rows.
-    fields = blake2b("\0".join(sorted(event.changes)).encode(), digest_size=8)
-    key = f"{event.target_type}/{event.target_id}/{fields.hexdigest()}"
-    return f"{key}/{_LISTS}" if any(map(_is_list, event.changes.values())) else key
-
-
-def member_key(link: Link, owner: str, member: Any, sign: str) -> str:
-    return f"{link._meta.model_name}/{owner}/{_text(member)}/{sign}"
-
-
-def _is_list(change: Mapping[str, Any]) -> bool:
-    """Tell a list of members from a field, and from parts with events of their own."""
-    return "added" in change and "changed" not in change
-
-
-def _text(member: Any) -> str:
-    return "/".join(member) if isinstance(member, tuple) else str(member)
-
-
-def has_member_events(link: Link) -> bool:
-    """Tell whether who comes to a list, or goes, has an event of its own."""
-    return any(link is one for one, *_ in member_events().values())
 
 
 def prefixes(kind: type[models.Model], owners: Collection[str] | None) -> list[str]:
@@ -93,21 +28,6 @@ def prefixes(kind: type[models.Model], owners: Collection[str] | None) -> list[s
     if owners is None or len(owners) > ONE_BY_ONE:
         return [f"{name}/"]
     return [f"{name}/{owner}/" for owner in owners]
-
-
-def read_member(link: Link, key: str) -> tuple[str, Any, bool]:
-    """Return owner, member and whether it came, of the key of an event about a member."""
-    _, owner, told = key.split("/", 2)
-    member, parts = told[:-2], len(link.member_fields)
-    if parts == 1:
-        return owner, member, told[-1] == CAME
-    # Only the first of several columns, an id that others made, may hold a slash.
-    return owner, tuple(member.rsplit("/", parts - 1)), told[-1] == CAME
-
-
-def tells_lists(key: str) -> bool:
-    """Tell whether events with a key tell of several members, each of others."""
-    return key.endswith(f"/{_LISTS}")
 
 
 class ToldEvent(NamedTuple):

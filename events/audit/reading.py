@@ -1,13 +1,8 @@
-"""Reading the audit trail: its pages and their cursors, single events, and the newest.
+"""Reading the audit trail: its pages and their cursors, and single events.
 
 `before.<microseconds>.<id>` goes on towards older events, `newer.<microseconds>.<id>` the
 other way. `after.<id>` gives what was committed since: ids grow in commit order, so a
 reader that follows it misses nothing.
-
-Times grow with the ids, too, unless a clock was set back or those of two hosts differ. A
-write whose time is well before that of the event before it says so in an event of its own,
-so an event that is older than the one before it and of which nothing is said was not
-written by this service.
 """
 
 import datetime as dt
@@ -16,14 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from django.db.models import F, Max, Min, Q, QuerySet, Subquery
+from django.db.models import F, Max, Min, Q, QuerySet
 
 from events.activities import Activity
 from events.keyset import beyond, parsed, written
-from events.models import AuditEvent, AuditKey
+from events.models import AuditEvent
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
-from meshmgmt.core.queries import Prepared
 
 NEWEST: Final = 10_000
 EXACT_TOTAL: Final = 1_000_000
@@ -36,8 +30,6 @@ _LEAVING: Final = (Activity.PEER_IP_UPDATE, Activity.USER_PEER_DELETE)
 _EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 _AFTER: Final = "after."
-TOLERANCE: Final = dt.timedelta(minutes=5)
-"""How far clocks may be apart without a word."""
 
 Trail = QuerySet[AuditEvent, Any]
 
@@ -228,36 +220,6 @@ def last_id_at(moment: dt.datetime) -> int | None:
 def last_id() -> int:
     """Return the id of the event committed last, 0 when there is none."""
     return AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
-
-
-_NEWEST: Final = AuditEvent.objects.order_by("-id").values_list("id", "timestamp")[:1]
-_READ: Final = Prepared(_NEWEST.all)
-NEWEST_COLUMNS: Final = [Subquery(_NEWEST.values(name)) for name in ("id", "timestamp")]
-"""What `newest()` returns, as columns of another query; both None when there is none."""
-
-
-def newest() -> tuple[Any, ...] | None:
-    """Return id and time of the event committed last, None when there is none.
-
-    Its time tells it from one of another history, of a backup that was restored.
-    """
-    return next(_READ.rows(), None)
-
-
-def goes_back(before: dt.datetime, moment: dt.datetime) -> bool:
-    """Tell whether an event of `moment` must not stand behind one of `before`."""
-    return before - moment > TOLERANCE
-
-
-def stepped_back_from(moment: dt.datetime) -> dt.datetime | None:
-    """Return the time of the newest event if `moment` goes back behind it.
-
-    None before the first key too: of what was written until then the order of times
-    proves nothing, demo data for one. To be called in a write, which alone adds events.
-    """
-    _, before = newest() or (0, moment)
-    back = goes_back(before, moment) and AuditKey.objects.exists()
-    return before if back else None
 
 
 def every_row(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from events.activities import Activity
-from events.audit.reading import TOLERANCE, goes_back
+from events.audit.emission import TOLERANCE, goes_back
 from events.audit.rows import DETAIL_COLUMNS, detail_rows
 from events.instants import render_instant
 from events.models import AuditEvent, AuditHead, AuditKey, AuditTile

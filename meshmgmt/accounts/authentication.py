@@ -16,7 +16,7 @@ from rest_framework.authentication import (
 )
 from rest_framework.request import Request
 
-from events.audit.reading import NEWEST_COLUMNS
+from events.audit.emission import NEWEST_COLUMNS
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.provisioning import user_of_bearer
 from meshmgmt.accounts.tokens import (

@@ -20,8 +20,8 @@ from events.admin.here import Here, link_to
 from events.admin.inputs import SPANS
 from events.admin.objectpages import ObjectPages
 from events.api.queries import InstantField
-from events.audit.histories import member_events, owner_of
 from events.audit.reading import event_by_id, events_of_request, last_id_at
+from events.audit.specs import member_events, owner_of
 from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.api.permissions import check_page

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
-from events.audit.reading import newest
+from events.audit.emission import newest
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import account_findings

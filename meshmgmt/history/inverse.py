@@ -7,9 +7,9 @@ from typing import Any, Final
 from django.db import models
 
 from events.activities import Activity
-from events.audit.histories import ToldEvent, member_events, owner_of
+from events.audit.histories import ToldEvent
 from events.audit.reading import left_since
-from events.audit.specs import AuditSpec, all_specs
+from events.audit.specs import AuditSpec, all_specs, member_events, owner_of
 from events.models import AuditEvent
 from groups.models import GroupPeer
 from meshmgmt.core.errors import Conflict

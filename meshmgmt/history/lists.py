@@ -9,18 +9,20 @@ from typing import Any, Final
 
 from dns.models import SINGLE_ROW, DnsSettings
 from events.audit.histories import (
-    CAME,
-    WENT,
     ToldEvent,
     events_by_id,
-    has_member_events,
     ids_of,
     lasts_before,
     lasts_of,
+    prefixes,
+)
+from events.audit.specs import (
+    CAME,
+    WENT,
+    has_member_events,
     member_events,
     member_key,
     owner_of,
-    prefixes,
     tells_lists,
 )
 from events.models import AuditEvent

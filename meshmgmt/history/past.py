@@ -22,14 +22,11 @@ from events.audit.histories import (
     ToldEvent,
     events_by_id,
     firsts_after,
-    has_member_events,
     ids_of,
-    owner_of,
     prefixes,
-    read_member,
-    tells_lists,
 )
 from events.audit.reading import last_id_at
+from events.audit.specs import has_member_events, owner_of, read_member, tells_lists
 from events.models import AuditEvent
 from meshmgmt.access.models import Invite, SetupKey
 from meshmgmt.core import clock

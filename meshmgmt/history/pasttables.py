@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
-from events.audit.histories import ToldEvent, has_member_events
-from events.audit.specs import spec_of
+from events.audit.histories import ToldEvent
+from events.audit.specs import has_member_events, spec_of
 from meshmgmt.core.orderedlinks import OrderedLink
 from meshmgmt.core.queries import batches, columns_of, insert_rows
 from meshmgmt.history.inverse import Undo, take_back

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from events.admin.changetable import change_table, mentioned_ids
 from events.admin.objectpages import ObjectPages, kind_of
-from events.audit.histories import member_events
 from events.audit.reading import event_by_id, events_of_request
+from events.audit.specs import member_events
 from events.models import AuditEvent
 from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.plans import Plan

@@ -6,8 +6,7 @@ from typing import Any
 from dns.models import DnsSettings
 from events.audit.audited import current_values
 from events.audit.emission import _masked, shown_value
-from events.audit.histories import owner_of
-from events.audit.specs import AuditSpec, all_specs
+from events.audit.specs import AuditSpec, all_specs, owner_of
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
 from meshmgmt.history.lists import list_changes, move

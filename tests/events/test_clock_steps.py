@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 
 from events.activities import Activity
-from events.audit.emission import audit_record
-from events.audit.reading import TOLERANCE
+from events.audit.emission import TOLERANCE, audit_record
 from events.models import AuditEvent
 from events.proof import heads
 from groups.services import group_create

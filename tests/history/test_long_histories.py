@@ -10,8 +10,9 @@ from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 
 from events.activities import Activity
-from events.audit.histories import ONE_BY_ONE, firsts_after, history_key, lasts_before
+from events.audit.histories import ONE_BY_ONE, firsts_after, lasts_before
 from events.audit.reading import last_id_at
+from events.audit.specs import history_key
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
