@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from django.core.signals import request_finished, request_started
@@ -29,6 +30,13 @@ from meshmgmt.delivery.services import subscription_create
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer
 from tests.accesstests.world import promise
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over the module whose tests, all slow, take seconds to be made."""
+    if "not slow" in config.option.markexpr:
+        return collection_path.name == "test_thorough_fuzzing.py" or None
+    return None
 
 
 @dataclass(frozen=True)

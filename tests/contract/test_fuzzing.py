@@ -28,18 +28,17 @@ CHECKS: Final = [
     response_schema_conformance,
 ]
 FEW: Final = 8
-MANY: Final = 16
 
 
-def _document(*, coverage: bool) -> Any:
+def document(*, coverage: bool) -> Any:
     """Return the document; `coverage` adds a case for each fault one can think of."""
-    document = schemathesis.openapi.from_dict(SCHEMA)
-    document.app = application
-    document.config.phases.coverage.enabled = coverage
-    return document
+    made = schemathesis.openapi.from_dict(SCHEMA)
+    made.app = application
+    made.config.phases.coverage.enabled = coverage
+    return made
 
 
-quick, thorough = _document(coverage=False), _document(coverage=True)
+quick = document(coverage=False)
 
 
 def examine(case: "Case[Any]", mesh: Mesh) -> None:
@@ -66,15 +65,6 @@ SETTINGS: Final[dict[str, Any]] = {
 @quick.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=FEW, **SETTINGS)
 def test_generated_requests_get_documented_answers(
-    case: "Case[Any]", mesh: Mesh
-) -> None:
-    examine(case, mesh)
-
-
-@pytest.mark.slow
-@thorough.parametrize()  # type: ignore[untyped-decorator]
-@settings(max_examples=MANY, **SETTINGS)
-def test_many_generated_requests_get_documented_answers(
     case: "Case[Any]", mesh: Mesh
 ) -> None:
     examine(case, mesh)

@@ -1,7 +1,7 @@
 """There is one model of who sees whom; nothing else puts rules and members together."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 TOP = Path(__file__).parents[2]
@@ -20,8 +20,10 @@ OTHERS = {
 }
 
 
-def modules() -> Iterator[tuple[str, set[str]]]:
+@cache
+def used() -> dict[str, set[str]]:
     """Each module with the names that it uses, attributes with their dot."""
+    found = {}
     for room in ROOMS:
         for path in sorted((TOP / room).rglob("*.py")):
             if "migrations" not in path.parts:
@@ -29,10 +31,9 @@ def modules() -> Iterator[tuple[str, set[str]]]:
                 nodes = list(ast.walk(tree))
                 names = {node.id for node in nodes if isinstance(node, ast.Name)}
                 names |= {f".{n.attr}" for n in nodes if isinstance(n, ast.Attribute)}
-                yield str(path.relative_to(TOP)), names
+                found[str(path.relative_to(TOP))] = names
+    return found
 
-
-USED = dict(modules())
 
 BOTH_SIDES = {
     "meshmgmt/access/rules/policies.py": "what a client may write",
@@ -45,7 +46,7 @@ BOTH_SIDES = {
 
 
 def test_only_the_loader_reads_sides_of_rules_together_with_members():
-    bare = {path: {n.lstrip(".") for n in names} for path, names in USED.items()}
+    bare = {path: {n.lstrip(".") for n in names} for path, names in used().items()}
     both = {path for path, names in bare.items() if names & SIDES and names & MEMBERS}
     assert both - OTHERS.keys() == {LOADER}
 
@@ -54,7 +55,7 @@ def test_nothing_else_looks_at_both_sides_of_rules():
     """Whoever joins sources and destinations begins a second model."""
     both = {
         path
-        for path, names in USED.items()
+        for path, names in used().items()
         if {".sources", ".destinations"} <= names
         and not path.startswith("meshmgmt/mesh/")
     }
