@@ -118,9 +118,13 @@ def creating(path: Path) -> Iterator[Writer]:
     """
 
     def name(temporary: Path) -> None:
-        # Another backup may have got the name meanwhile; not every disk knows hard links.
-        path.touch(exist_ok=False)
-        temporary.replace(path)
+        try:
+            path.hardlink_to(temporary)  # unless another backup got the name meanwhile
+        except FileExistsError:
+            raise
+        except OSError:  # not every disk knows hard links
+            path.touch(exist_ok=False)
+            temporary.replace(path)
 
     try:
         if path.exists():

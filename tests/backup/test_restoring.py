@@ -1,5 +1,6 @@
 """Backups carry one state whole to either kind of database; or nothing is kept."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -157,7 +158,16 @@ def test_every_table_is_in_a_backup_or_left_out_by_name(
     assert tables - (indexes - searched) == kept | LEFT_OUT
 
 
-def test_of_two_backups_of_one_name_the_later_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("links", [True, False])
+def test_of_two_backups_of_one_name_the_later_is_refused(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:  # as on disks that know none
+
+        def refuse(path: Path, target: Path) -> None:
+            raise PermissionError(errno.EPERM, "not permitted")
+
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
     path = tmp_path / "file"
     with pytest.raises(BackupError, match="exists already"), creating(path):
         with creating(path) as faster:
