@@ -7,9 +7,11 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from meshmgmt.env import BASE_DIR
 from tests.waiting import until
 
 
@@ -21,6 +23,14 @@ def program(name: str) -> str:
             pytest.fail(f"{name} is not installed")
         pytest.skip(f"{name} is not installed")
     return found
+
+
+def ran(
+    *words: str | Path, check: bool = False, **options: Any
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program to its end, whatever comes of it; here, unless told otherwise."""
+    given: dict[str, Any] = {"cwd": BASE_DIR, **options}
+    return subprocess.run(words, check=check, capture_output=True, text=True, **given)
 
 
 @contextmanager

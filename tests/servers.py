@@ -22,6 +22,7 @@ from psycopg import sql
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import BASE_DIR
 from tests.processes import children, descendants, ended, file_of
+from tests.programs import ran
 from tests.runfolder import (
     AT_END,
     CONTENTS,
@@ -35,6 +36,8 @@ from tests.runfolder import (
 from tests.waiting import PATIENCE, until
 from tests.wire import LOOPBACK, Reply, json_records, request, value_of
 
+GUNICORN: Final = (sys.executable, "-m", "gunicorn", "meshmgmt.wsgi:application")
+"""Starts the API and the admin site alone: no housekeeping, no peers' port."""
 _OF_THE_RUN: Final = os.environ.get("SVC_DATABASE_URL", "")
 
 
@@ -117,7 +120,8 @@ class Server:
 
     Without an address of a database it is SQLite's file in the folder, which holds a
     `content` of `CONTENTS`; with "" it is not there. `flags` are those of `manage.py
-    serve`; `within` begins every command: where its processes run.
+    serve`; a `command` is started in its place; `within` begins every command: where
+    its processes run.
     """
 
     def __init__(
@@ -127,6 +131,7 @@ class Server:
         database_url: str = "",
         address: str = LOOPBACK,
         within: tuple[str, ...] = (),
+        command: tuple[str, ...] = (),
         content: str = "tables",
         **environ: str,
     ) -> None:
@@ -135,6 +140,7 @@ class Server:
         self.flags = flags
         self.address = address
         self.within = within
+        self.command = command
         self.database_url = database_url or environ.get("SVC_DATABASE_URL", "")
         self.port = free_port()
         self.metrics_port = free_port()
@@ -198,18 +204,13 @@ class Server:
         self, *words: str, text: str = "", **environ: str
     ) -> "subprocess.CompletedProcess[str]":
         """Run a management command, whatever comes of it."""
-        return subprocess.run(
-            [*self.within, sys.executable, "manage.py", *words],
-            cwd=self.code,
-            env={**self.environ, **environ},
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = (*self.within, sys.executable, "manage.py", *words)
+        given = {**self.environ, **environ}
+        return ran(*command, input=text, cwd=self.code, env=given)
 
     def start(self, *command: str) -> Self:
         """Start, and wait until the API and, by `serve`, the metrics port answer."""
+        command = command or self.command
         self.launch(*command)
         try:
             until(self._answers, self.printed)
@@ -253,6 +254,18 @@ class Server:
     def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
         """Send a request to the API port."""
         return request(self.port, path, method, address=self.address, **headers)
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
+        """Send a request as the owner, unless `headers` say otherwise."""
+        if "Authorization" not in headers:
+            headers["Authorization"] = f"Token {self.token}"
+        return request(self.port, path, method, body, address=self.address, **headers)
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the JSON that the owner gets, which has to be an answer of 200."""
+        reply = self.call(method, path, body)
+        assert reply.status == 200, reply.text
+        return reply.json
 
     def scrape(self) -> str:
         """Return the metrics port's answer."""
@@ -320,11 +333,14 @@ class Server:
 
 @contextmanager
 def running_server(
-    folder: Path, extra: Mapping[str, str] | None = None, content: str = "tables"
+    folder: Path,
+    extra: Mapping[str, str] | None = None,
+    content: str = "tables",
+    command: tuple[str, ...] = (),
 ) -> Iterator[Server]:
     """Yield a started server over a database of its own of the kind under test."""
     with migrated_database(folder, content) as url:
-        server = Server(folder, database_url=url)
+        server = Server(folder, database_url=url, command=command)
         server.environ.update(extra or {})
         with server:
             yield server

@@ -36,14 +36,25 @@ def request(
     port: int,
     path: str,
     method: str = "GET",
+    body: Any = None,
     *,
     address: str = LOOPBACK,
     **headers: str,
 ) -> Reply:
-    """Send one request on a connection of its own."""
+    """Send one request on a connection of its own.
+
+    Texts are sent as they are, an iterator in chunks, and anything else as JSON.
+    """
+    raw = body is None or isinstance(body, str | bytes | Iterator)
     connection = http.client.HTTPConnection(address, port, timeout=PATIENCE)
     try:
-        connection.request(method, path, headers=headers)
+        connection.request(
+            method,
+            path,
+            body if raw else json.dumps(body),
+            headers,
+            encode_chunked=isinstance(body, Iterator),
+        )
         answer = connection.getresponse()
         found = {name.lower(): value for name, value in answer.getheaders()}
         return Reply(answer.status, found, answer.read())
