@@ -11,8 +11,12 @@ from tests.control.deployment import Deployment, deployed
 @pytest.fixture(scope="session")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """Yield a running deployment whose peers report their traffic every two seconds."""
-    often = {"SVC_FLOW_INTERVAL": "2"}
-    with deployed(tmp_path_factory.mktemp("peers") / "var", often) as running:
+    told = {
+        "SVC_FLOW_INTERVAL": "2",
+        "SVC_RELAY_URLS": "rel://relay.test:33080",
+        "SVC_RELAY_SECRET": "rsecret",
+    }
+    with deployed(tmp_path_factory.mktemp("peers") / "var", told) as running:
         yield running
 
 

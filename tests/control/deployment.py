@@ -1,11 +1,8 @@
 """A deployment with its API and its peers' port, and agents that talk to it."""
 
-import json
 import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +13,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 from tests.servers import Server, free_port, running_server
 from tests.waiting import until
 
@@ -33,7 +31,6 @@ class Deployment:
     server: Server
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
-    token: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     """What each start of the process for peers is told."""
     tls: bytes = b""
@@ -43,6 +40,11 @@ class Deployment:
     """Begins the command of the process for peers: where it runs."""
     usual: bool = True
     """Whether the next test may use the process for peers as well."""
+
+    @property
+    def token(self) -> str:
+        """What the owner calls the API with."""
+        return self.server.token
 
     @property
     def bind(self) -> str:
@@ -64,12 +66,7 @@ class Deployment:
         self.usual = not extra
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [
-                    *self.within,
-                    sys.executable,
-                    str(BASE_DIR / "manage.py"),
-                    "serve_peers",
-                ],
+                [*self.within, sys.executable, "manage.py", "serve_peers"],
                 cwd=BASE_DIR,
                 env={
                     **self.server.environ,
@@ -123,20 +120,10 @@ class Deployment:
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
         """Call the API as its owner. Raises RefusedByApi."""
-        request = urllib.request.Request(  # noqa: S310 - our own server
-            f"{self.server.url}/api{path}",
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={
-                "Authorization": f"Token {self.token}",
-                "Content-Type": "application/json",
-            },
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise RefusedByApi(f"{method} {path}: {error.read()!r}") from error
+        reply = self.server.call(method, f"/api{path}", body)
+        if reply.status != 200:
+            raise RefusedByApi(f"{method} {path}: {reply.text}")
+        return reply.json
 
     def setup_key(self, **facts: Any) -> str:
         """Create a setup key, reusable for a day, and return it."""
@@ -153,9 +140,7 @@ class Deployment:
 
     def metrics(self) -> dict[str, float]:
         """Return the samples of the server's metrics."""
-        at = f"http://127.0.0.1:{self.server.metrics_port}/metrics"
-        with urllib.request.urlopen(at, timeout=30) as answer:
-            lines = answer.read().decode().splitlines()
+        lines = self.server.scrape().splitlines()
         pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
         return {name: float(value) for name, _, value in pairs}
 
@@ -166,10 +151,11 @@ def deployed(
     extra: Mapping[str, str] | None = None,
     *,
     everybody_allowed: bool = True,
+    command: tuple[str, ...] = (),
 ) -> Iterator[Deployment]:
     """Yield a running deployment over an empty account whose peers see each other."""
-    with running_server(folder, extra, "owner") as server:
-        deployment = Deployment(server, token=server.token)
+    with running_server(folder, extra, "owner", command) as server:
+        deployment = Deployment(server)
         if everybody_allowed:
             allow_everything(deployment)
         deployment.start()
@@ -198,15 +184,8 @@ def open_policy(everybody: str) -> dict[str, Any]:
 
 def not_served(environment: Mapping[str, str], *words: str) -> str:
     """Start a process for peers that cannot be; return what it says, without a stack."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve_peers", *words],
-        cwd=BASE_DIR,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = (sys.executable, "manage.py", "serve_peers", *words)
+    done = ran(*command, env=environment, timeout=60)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     return done.stderr

@@ -40,7 +40,7 @@ class PeerHost(Deployment):
 
 
 @contextmanager
-def peer_host(server: Server, number: int, token: str = "") -> Iterator[PeerHost]:
+def peer_host(server: Server, number: int) -> Iterator[PeerHost]:
     """Yield a started host, with what it shares with the server that has the API."""
     machine = Namespace(number, NETWORK)
     settings = {
@@ -50,7 +50,6 @@ def peer_host(server: Server, number: int, token: str = "") -> Iterator[PeerHost
     }
     host = PeerHost(
         server,
-        token=token,
         settings=settings,
         address=machine.address,
         within=machine.within,

@@ -15,7 +15,7 @@ from tests.control.agents import Agent, followed, names, run, until
 from tests.control.deployment import Deployment, deployed
 from tests.nginx import SHIPPED_HOST, nginx
 from tests.programs import program, running
-from tests.servers import free_port
+from tests.servers import GUNICORN, free_port
 
 T = TypeVar("T")
 
@@ -30,7 +30,8 @@ def authority() -> trustme.CA:
 def behind(tmp_path_factory) -> Iterator[Deployment]:
     """Yield a deployment that trusts the proxies before it."""
     extra = {"SVC_TRUSTED_PROXIES": "127.0.0.1", "SVC_ALLOWED_HOSTS": "127.0.0.1"}
-    with deployed(tmp_path_factory.mktemp("peers") / "var", extra) as deployment:
+    folder = tmp_path_factory.mktemp("peers") / "var"
+    with deployed(folder, extra, command=GUNICORN) as deployment:
         yield deployment
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import subprocess
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -14,7 +13,6 @@ from meshmgmt.control.agent import channel_to
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol import signalexchange_pb2
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
-from meshmgmt.env import BASE_DIR
 from meshmgmt.serving.management.commands import serve
 from tests import waiting
 from tests.control.agents import (
@@ -28,8 +26,7 @@ from tests.control.agents import (
     until,
 )
 from tests.control.deployment import Deployment, not_served
-from tests.runfolder import clean_environ
-from tests.servers import free_port
+from tests.servers import Server, free_port
 
 CODE = grpc.StatusCode
 FLOOD = 300
@@ -316,24 +313,14 @@ def test_a_taken_port_is_refused_with_one_sentence(deployment: Deployment, tmp_p
 
 
 def test_the_process_that_serve_starts_waits_for_tables_and_stops_when_told(tmp_path):
-    environment = clean_environ() | {
-        "SVC_DATA_DIR": str(tmp_path),  # where nothing was migrated
-        "SVC_GRPC_BIND": f"127.0.0.1:{free_port()}",
-        "SVC_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}",
-    }
-    with (tmp_path / "log").open("wb") as log:
-        running = subprocess.Popen(
-            serve.PEERS,
-            cwd=BASE_DIR,
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    bind = f"127.0.0.1:{free_port()}"
+    peers = Server(tmp_path, content="", SVC_GRPC_BIND=bind)  # nothing is migrated
+    peers.launch(*serve.PEERS)
     try:
-        text = (tmp_path / "log").read_text
-        waiting.until(lambda: "the maps cannot be refreshed" in text(), patience=90)
-        assert running.poll() is None
-        assert "Traceback" not in text()
+        said = "the maps cannot be refreshed"
+        waiting.until(lambda: said in peers.printed(), patience=90)
+        assert peers.process is not None
+        assert peers.process.poll() is None
+        assert "Traceback" not in peers.printed()
     finally:
-        running.send_signal(signal.SIGTERM)
-        assert running.wait(30) == 0
+        assert peers.stop() == 0

@@ -16,6 +16,7 @@ import pytest
 
 from tests.control.deployment import Deployment
 from tests.namespaces import Namespace
+from tests.programs import ran
 from tests.waiting import until
 
 BINARY: Final = os.environ.get("MESH_AGENT_BINARY", "")
@@ -79,10 +80,7 @@ class Machine:
     def answer(self, server: str, name: str) -> str:
         """Return what the agent's resolver answers over UDP, "" when it does not."""
         command = (*self.space.within, sys.executable, "-c", ASK)
-        done = subprocess.run(
-            [*command, server, name], capture_output=True, text=True, check=False
-        )
-        return done.stdout.strip()
+        return ran(*command, server, name).stdout.strip()
 
     def resolver(self) -> str:
         """Return the name server that the agent wrote into resolv.conf, "" before."""

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.postgresql
 def both(tmp_path_factory):
     """Yield two deployments that differ in the peers' port and process alone."""
     with deployed(tmp_path_factory.mktemp("peers") / "var") as first:
-        second = Deployment(first.server, token=first.token)
+        second = Deployment(first.server)
         start(second)
         try:
             yield first, second

@@ -57,8 +57,8 @@ def both(tmp_path: Path) -> Iterator[Hosts]:
     """Yield two hosts whose agents do not see each other."""
     with (
         deployed(tmp_path / "var", everybody_allowed=False) as api,
-        peer_host(api.server, 1, api.token) as first,
-        peer_host(api.server, 2, api.token) as second,
+        peer_host(api.server, 1) as first,
+        peer_host(api.server, 2) as second,
         nginx_before(tmp_path / "nginx", (first, second)) as url,
     ):
         yield Hosts(api, (first, second), url)

@@ -50,7 +50,7 @@ def deployed_over(folder: Path, url: str) -> Iterator[Deployment]:
     server.manage("migrate", "--verbosity", "0")
     server.manage("welcome")
     server.start()
-    deployment = Deployment(server, token=server.token)
+    deployment = Deployment(server)
     try:
         allow_everything(deployment)
         deployment.start()

@@ -48,8 +48,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 
 
 def read(deployment: Deployment, path: str = "/api/groups") -> Reply:
-    credentials = {"Authorization": f"Token {deployment.token}"}
-    return request(deployment.server.port, path, **credentials)
+    return deployment.server.call("GET", path)
 
 
 def timed(ask: Callable[[], Reply]) -> tuple[float, int]:
@@ -123,11 +122,9 @@ def let_in(deployment: Deployment) -> None:
 
 
 def scraped_through_proxy(deployment: Deployment, token: str = "") -> Reply:
-    headers = {
-        "Authorization": f"Token {token or deployment.token}",
-        "X-Forwarded-For": "192.0.2.1",
-    }
-    return request(deployment.server.port, "/metrics", **headers)
+    given = {"Authorization": f"Token {token}"} if token else {}
+    proxied = {"X-Forwarded-For": "192.0.2.1", **given}
+    return deployment.server.call("GET", "/metrics", **proxied)
 
 
 def check_back_soon(deployment: Deployment) -> None:
@@ -213,7 +210,7 @@ def served(folder: Path, url: str, settings: Mapping[str, str]) -> Iterator[Depl
     server.manage("welcome")
     server.start()
     try:
-        yield Deployment(server, token=server.token)
+        yield Deployment(server)
     finally:
         server.stop()
 
