@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.servers import Server
 
 OWNER: Final = "owner@mesh.internal"
+DEMO_OWNER: Final = "mara.lindqvist@halden.internal"
 THEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 _CHROMIUM: Final = (
     shutil.which("chromium-headless-shell")

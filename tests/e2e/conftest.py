@@ -16,9 +16,12 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Yield a running server over the demo data, prepared as `make run` does."""
+    """Yield a running server over the demo data, prepared as `make run` does.
+
+    Tests may add to the data, and take away what they added.
+    """
     folder = tmp_path_factory.mktemp("demo") / "var"
     with running_server(folder, content="demo") as started:
         yield started

@@ -12,18 +12,18 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from meshmgmt.adminsite.menu import MENU, is_model
 from tests.e2e.browsers import (
+    DEMO_OWNER,
     OWNER,
     THEMES,
     needs_a_browser,
     owner_password,
     sign_in,
 )
-from tests.servers import Server, free_port, running_server
+from tests.servers import GUNICORN, Server, free_port, running_server
 
 # What people click does not differ by database.
 pytestmark = [*needs_a_browser, pytest.mark.sqlite]
 
-DEMO_OWNER = "mara.lindqvist@halden.internal"
 DESKTOP, PHONE = 1440, 390
 PARTS: Final = 4
 """The walk over all pages in parts, which workers share."""
@@ -185,7 +185,7 @@ def test_pages_of_every_day_bar_nobody(site: Site) -> None:
 
 def test_pages_of_the_beginning_bar_nobody(site: Site, tmp_path: Path) -> None:
     for_peers = {"SVC_GRPC_BIND": f"127.0.0.1:{free_port()}"}
-    with running_server(tmp_path / "var", for_peers) as server:
+    with running_server(tmp_path / "var", for_peers, command=GUNICORN) as server:
         page = site.context().new_page()
         for address in ("/setup", "/admin/login/"):  # before there is an owner
             assert findings(page, f"{server.url}{address}") == []
@@ -215,21 +215,29 @@ def test_what_a_webhook_was_sent_and_answered_bars_nobody(site: Site) -> None:
 def test_names_of_250_characters_bar_nobody_and_widen_no_page(site: Site) -> None:
     page = site.page()
     peer = first(page, "/admin/inventory/peer/") + "?edit=1"
-    names = {peer: LONG, first(page, "/admin/access/policy/"): LONG}
-    for address, name in names.items():
-        page.goto(address)
-        page.fill("[name=name]", name)
-        send(page, "[name=_save]")
+    renamed = (peer, first(page, "/admin/access/policy/"))
+    before = {address: rename(page, address, LONG) for address in renamed}
     page.goto("/admin/groups/group/add/")
     page.fill("[name=name]", LONG)
     send(page, "[name=_save]")
-    for address in (*names, "/admin/access/policy/", "/admin/dns/zone/lint/"):
+    for address in (*renamed, "/admin/access/policy/", "/admin/dns/zone/lint/"):
         assert findings(page, address) == []
         for width in (DESKTOP, PHONE):
             page.set_viewport_size({"width": width, "height": 800})
             page.goto(address)
             wide = page.evaluate("document.documentElement.scrollWidth")
             assert wide <= width, address
+    for address, name in before.items():
+        rename(page, address, name)
+
+
+def rename(page: Page, address: str, name: str) -> str:
+    """Give an object another name; return the one it had."""
+    page.goto(address)
+    before = page.input_value("[name=name]")
+    page.fill("[name=name]", name)
+    send(page, "[name=_save]")
+    return before
 
 
 def test_the_skip_link_leads_to_the_first_field_within_five_tabs(site: Site) -> None:

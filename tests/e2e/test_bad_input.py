@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from tests.servers import Server
-from tests.wire import Reply
+from tests.wire import Reply, request
 
 MIB: Final = 1024 * 1024
 UNKNOWN_ID: Final = "0" * 20
@@ -24,29 +24,10 @@ class Wire:
         self.port = server.port
         self.token = token
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: bytes | str | Iterator[bytes] | None = None,
-        **headers: str,
-    ) -> Reply:
-        """Send one well-formed HTTP request; an iterator is sent in chunks."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
+        """Send one well-formed HTTP request."""
         sent = {"Authorization": f"Token {self.token}", **headers}
-        try:
-            connection.request(
-                method,
-                path,
-                body=body,
-                headers=sent,
-                encode_chunked=isinstance(body, Iterator),
-            )
-            response = connection.getresponse()
-            found = {name.lower(): value for name, value in response.getheaders()}
-            return Reply(response.status, found, response.read())
-        finally:
-            connection.close()
+        return request(self.port, path, method, body, **sent)
 
     def send(self, text: bytes) -> Reply:
         """Send bytes as they are, say that there are no more, and read the answer."""
@@ -204,8 +185,8 @@ def framed(wire: Wire, method: str, path: str, sent: bytes, *lines: str) -> list
 def test_a_body_that_ends_early_is_400_though_what_came_is_valid(
     wire: Wire, method: str, path: str, sent: bytes, line: str
 ) -> None:
-    for request in framed(wire, method, path, sent, line):
-        answer = wire.send(request)
+    for text in framed(wire, method, path, sent, line):
+        answer = wire.send(text)
         assert_error(answer, 400)
         assert "the body ended early" in answer.json["message"]
     assert wire.call("GET", "/api/events/proxy?host=cut.example").json["data"] == []

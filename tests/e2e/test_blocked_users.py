@@ -1,23 +1,27 @@
 """Blocked users and revoked tokens, seen from the running server."""
 
-import json
+from typing import Any
 
 from tests.e2e.test_bad_input import Wire, assert_error
 from tests.servers import Server
 
 
-def token_for(server: Server, email: str, role: str) -> str:
-    """Return the token of a new user."""
-    return server.manage("create_token", "--user", email, "--role", role).strip()
-
-
-def test_a_blocked_user_is_refused_everywhere_at_once(
-    server: Server, token: str
-) -> None:
-    wire = Wire(server, token_for(server, "blocked@mesh.dev", "admin"))
+def new_token(server: Server, user_id: str) -> tuple[Wire, str]:
+    """Return a client with a new token of a user, and where that is revoked."""
+    terms = {"name": "x", "expires_in": 1}
+    made = server.ask("POST", f"/api/users/{user_id}/tokens", terms)
+    wire = Wire(server, made["plain_token"])
     assert wire.call("GET", "/api/groups").status == 200
-    server.manage("users", "block", "blocked@mesh.dev")
-    newest = Wire(server, token).call("GET", "/api/events/audit").json[0]["id"]
+    return wire, f"/api/users/{user_id}/tokens/{made['personal_access_token']['id']}"
+
+
+def test_a_blocked_user_is_refused_everywhere_at_once(server: Server) -> None:
+    user: dict[str, Any] = {"role": "admin", "auto_groups": []}
+    robot = {"name": "a robot", "is_service_user": True, **user}
+    user_id = server.ask("POST", "/api/users", robot)["id"]
+    wire, _ = new_token(server, user_id)
+    server.ask("PUT", f"/api/users/{user_id}", {"is_blocked": True, **user})
+    newest = server.ask("GET", "/api/events/audit")[0]["id"]
     for method, path in (
         ("GET", "/api/groups"),
         ("POST", "/api/groups"),
@@ -25,23 +29,16 @@ def test_a_blocked_user_is_refused_everywhere_at_once(
         ("GET", "/api/events/audit"),
         ("PUT", "/api/dns/settings"),
     ):
-        answer = wire.call(method, path, json.dumps({"name": "of a blocked user"}))
+        answer = wire.call(method, path, {"name": "of a blocked user"})
         assert_error(answer, 403)
         assert "blocked" in answer.json["message"]
-    events = Wire(server, token).call("GET", "/api/events/audit").json
-    assert events[0]["id"] == newest
-    names = [g["name"] for g in Wire(server, token).call("GET", "/api/groups").json]
+    assert server.ask("GET", "/api/events/audit")[0]["id"] == newest
+    names = [group["name"] for group in server.ask("GET", "/api/groups")]
     assert "of a blocked user" not in names
 
 
-def test_a_revoked_token_is_401(server: Server, token: str) -> None:
-    owner = Wire(server, token)
-    me = owner.call("GET", "/api/users/current").json["id"]
-    made = owner.call(
-        "POST", f"/api/users/{me}/tokens", json.dumps({"name": "x", "expires_in": 1})
-    ).json
-    wire = Wire(server, made["plain_token"])
-    assert wire.call("GET", "/api/groups").status == 200
-    path = f"/api/users/{me}/tokens/{made['personal_access_token']['id']}"
-    assert owner.call("DELETE", path).status == 200
+def test_a_revoked_token_is_401(server: Server) -> None:
+    me = server.ask("GET", "/api/users/current")["id"]
+    wire, path = new_token(server, me)
+    server.ask("DELETE", path)
     assert_error(wire.call("GET", "/api/groups"), 401)

@@ -1,14 +1,12 @@
 """The charts of the explorers in a real browser."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.browsers import OWNER, needs_a_browser, owner_password
-from tests.e2e.test_bad_input import Wire
+from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
 from tests.events.samples import traffic
 from tests.servers import Server
 
@@ -37,16 +35,15 @@ DRAWN = """() => {
 
 
 @pytest.fixture
-def explorer(server: Server, token: str, browser: Browser) -> Iterator[Page]:
+def explorer(server: Server, browser: Browser) -> Iterator[Page]:
     """The traffic explorer on a small dark screen, with something to draw."""
     source = {"id": "machine", "name": LONG_NAME}
     events = [traffic(source=source, rx_bytes=5 * 1024 * 1024)]
-    Wire(server, token).call("POST", "/api/events/network-traffic", json.dumps(events))
+    server.ask("POST", "/api/events/network-traffic", events)
     page = browser.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
-    page.goto(f"{server.url}/admin/login/?next=/admin/events/trafficevent/")
-    page.fill("[name=username]", OWNER)
-    page.fill("[name=password]", owner_password(server))
-    page.click("[type=submit]")
+    page.goto(f"{server.url}/admin/login/")
+    sign_in(page, OWNER, owner_password(server))
+    page.goto(f"{server.url}/admin/events/trafficevent/")
     page.get_by_text("in all").wait_for()
     yield page
     page.close()

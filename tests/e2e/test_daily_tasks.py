@@ -1,6 +1,5 @@
 """The daily tasks of `docs/admin.md`, done as it says, on the demo data in Chromium."""
 
-import json
 import re
 import subprocess
 import sys
@@ -13,20 +12,19 @@ from playwright.sync_api import Browser, Page, expect
 from meshmgmt.env import BASE_DIR
 from tests.control.deployment import Deployment
 from tests.e2e.browsers import (
+    DEMO_OWNER,
     THEMES,
     needs_a_browser,
     owner_password,
     sign_in,
 )
 from tests.e2e.operators import Operator
-from tests.e2e.test_bad_input import Wire
 from tests.events.samples import moment, proxy, traffic
 from tests.servers import Server
 
 # What people click does not differ by database.
 pytestmark = [*needs_a_browser, pytest.mark.sqlite]
 
-OWNER = "mara.lindqvist@halden.internal"
 PEERS = 30
 MOST_BYTES = 150_000
 """Of a picture in the documentation."""
@@ -49,19 +47,6 @@ by_mouse_and_keys = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def wire(demo: Server) -> Wire:
-    """The API, as its owner."""
-    return Wire(demo, demo.token)
-
-
-def ask(wire: Wire, method: str, path: str, body: Any = None) -> Any:
-    """Ask the API and return its answer."""
-    answer = wire.call(method, f"/api{path}", body and json.dumps(body))
-    assert answer.status == 200, answer.body
-    return json.loads(answer.body)
-
-
-@pytest.fixture
 def begin(browser: Browser, demo: Server, tmp_path: Any) -> Iterator[Begin]:
     """Return who begins a task on the first page, as an owner."""
     context = browser.new_context(
@@ -72,13 +57,13 @@ def begin(browser: Browser, demo: Server, tmp_path: Any) -> Iterator[Begin]:
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text))
     page.goto(f"{demo.url}/admin/login/?next=/admin/")
-    sign_in(page, OWNER, owner_password(demo))
+    sign_in(page, DEMO_OWNER, owner_password(demo))
     yield lambda task: Operator(page, task, tmp_path / "pictures")
     context.close()
     assert [text for text in refused if "Content Security Policy" in text] == []
 
 
-def test_new_zone_with_five_records_by_paste(begin: Begin, wire: Wire) -> None:
+def test_new_zone_with_five_records_by_paste(begin: Begin, demo: Server) -> None:
     operator = begin("New zone with five records by paste")
     page = operator.page
     operator.click("Zones")
@@ -94,7 +79,7 @@ def test_new_zone_with_five_records_by_paste(begin: Begin, wire: Wire) -> None:
     page.wait_for_url("**/admin/dns/zone/")
     operator.done(within=5)
 
-    [made] = [z for z in ask(wire, "GET", "/dns/zones") if z["name"] == "Pasted"]
+    [made] = [z for z in demo.ask("GET", "/api/dns/zones") if z["name"] == "Pasted"]
     assert sorted((r["name"], r["ttl"]) for r in made["records"]) == [
         ("*.dev.pasted.test", 300),
         ("docs.pasted.test", 300),
@@ -105,10 +90,10 @@ def test_new_zone_with_five_records_by_paste(begin: Begin, wire: Wire) -> None:
 
 
 @pytest.mark.slow
-def test_move_30_peers_into_a_group(begin: Begin, wire: Wire) -> None:
-    peers = [peer["id"] for peer in ask(wire, "GET", "/peers")][:PEERS]
+def test_move_30_peers_into_a_group(begin: Begin, demo: Server) -> None:
+    peers = [peer["id"] for peer in demo.ask("GET", "/api/peers")][:PEERS]
     for name, members in (("old office", peers), ("new office", peers[:2])):
-        ask(wire, "POST", "/groups", {"name": name, "peers": members})
+        demo.ask("POST", "/api/groups", {"name": name, "peers": members})
     operator = begin("Move 30 peers into a group")
     page = operator.page
     operator.click("Peers")
@@ -151,7 +136,7 @@ def test_who_removed_a_peer_from_a_group(begin: Begin) -> None:
 
 @pytest.mark.slow
 def test_what_became_different_and_one_of_it_taken_back(
-    begin: Begin, wire: Wire
+    begin: Begin, demo: Server
 ) -> None:
     body: dict[str, Any] = {
         "name": "compared",
@@ -159,7 +144,7 @@ def test_what_became_different_and_one_of_it_taken_back(
         "enabled": True,
     }
     body |= {"enable_search_domain": False, "distribution_groups": []}
-    zone = ask(wire, "POST", "/dns/zones", body)
+    zone = demo.ask("POST", "/api/dns/zones", body)
     operator = begin("What became different today, and one of it taken back")
     page = operator.page
     operator.click("Compare two moments")
@@ -172,7 +157,9 @@ def test_what_became_different_and_one_of_it_taken_back(
     operator.click("Take back")
     operator.done(within=4)
     expect(page.locator(".messagelist")).to_contain_text("Taken back: 1 event.")
-    assert zone["id"] not in [known["id"] for known in ask(wire, "GET", "/dns/zones")]
+    assert zone["id"] not in [
+        known["id"] for known in demo.ask("GET", "/api/dns/zones")
+    ]
 
 
 def test_why_a_peer_does_not_resolve_a_name(begin: Begin) -> None:
@@ -195,7 +182,7 @@ def test_why_a_peer_does_not_resolve_a_name(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, wire: Wire) -> None:
+def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, demo: Server) -> None:
     operator = begin("What breaks if a group goes, and delete it")
     page = operator.page
     operator.click("Groups")
@@ -211,13 +198,13 @@ def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, wire: Wire) -> 
     operator.click("Delete")
     page.wait_for_url("**/admin/groups/group/")
     operator.done(within=3)
-    left = [group["name"] for group in ask(wire, "GET", "/groups")]
+    left = [group["name"] for group in demo.ask("GET", "/api/groups")]
     assert "Field service" not in left
 
 
 @pytest.mark.slow
 def test_revoke_a_leaked_token(begin: Begin, demo: Server) -> None:
-    printed = demo.manage("create_token", "--user", OWNER, "--name", "leaked")
+    printed = demo.manage("create_token", "--user", DEMO_OWNER, "--name", "leaked")
     [secret] = re.findall(r"mpt_\w+", printed)
     operator = begin("Revoke a leaked token")
     page = operator.page
@@ -232,7 +219,8 @@ def test_revoke_a_leaked_token(begin: Begin, demo: Server) -> None:
     operator.click("Revoke")
     operator.done(within=3)
     expect(page.locator("#result_list")).not_to_contain_text("leaked")
-    assert Wire(demo, secret).call("GET", "/api/groups").status == 401
+    leaked = {"Authorization": f"Token {secret}"}
+    assert demo.get("/api/groups", **leaked).status == 401
 
 
 @pytest.mark.slow
@@ -276,13 +264,13 @@ def join(page: Page, link: str) -> None:
 
 
 @pytest.mark.slow
-def test_top_talkers_of_dropped_traffic(begin: Begin, wire: Wire) -> None:
+def test_top_talkers_of_dropped_traffic(begin: Begin, demo: Server) -> None:
     loud = {"id": "loud", "name": "loud-peer"}
     drops = [
         traffic(source=loud, num_of_drops=10**6, window_end=moment()) for _ in range(3)
     ]
     others = [traffic(source=loud, window_end=moment())]
-    ask(wire, "POST", "/events/network-traffic", drops + others)
+    demo.ask("POST", "/api/events/network-traffic", drops + others)
     operator = begin(
         "Top talkers of dropped traffic today, and the rows behind one bar"
     )
@@ -301,10 +289,10 @@ def test_top_talkers_of_dropped_traffic(begin: Begin, wire: Wire) -> None:
 
 
 @pytest.mark.slow
-def test_watch_the_5xx_of_one_host_live(begin: Begin, wire: Wire) -> None:
+def test_watch_the_5xx_of_one_host_live(begin: Begin, demo: Server) -> None:
     def answered(path: str, status: int, host: str = "failing.test") -> None:
         entry = proxy(host=host, path=path, status_code=status, timestamp=moment())
-        ask(wire, "POST", "/events/proxy", [entry])
+        demo.ask("POST", "/api/events/proxy", [entry])
 
     for number in range(60):
         answered(f"/before/{number}", 503)
@@ -341,7 +329,7 @@ def test_log_level_debug_for_ten_minutes(begin: Begin, keys: bool) -> None:
 
 
 @pytest.mark.slow
-def test_add_a_record_to_a_zone(begin: Begin, wire: Wire) -> None:
+def test_add_a_record_to_a_zone(begin: Begin, demo: Server) -> None:
     operator = begin("Add a record to a zone")
     page = operator.page
     operator.click("Zones")
@@ -354,7 +342,7 @@ def test_add_a_record_to_a_zone(begin: Begin, wire: Wire) -> None:
     operator.click("Save")
     expect(page.locator(".messagelist")).to_contain_text("was changed successfully")
     operator.done(within=4)
-    zones = ask(wire, "GET", "/dns/zones")
+    zones = demo.ask("GET", "/api/dns/zones")
     [office] = [zone for zone in zones if zone["name"] == "Office services"]
     name = f"typed.{office['domain']}"
     assert [r["content"] for r in office["records"] if r["name"] == name] == [
@@ -363,8 +351,8 @@ def test_add_a_record_to_a_zone(begin: Begin, wire: Wire) -> None:
 
 
 @pytest.mark.slow
-def test_undo_a_change(begin: Begin, wire: Wire) -> None:
-    ask(wire, "POST", "/groups", {"name": "by mistake", "peers": []})
+def test_undo_a_change(begin: Begin, demo: Server) -> None:
+    demo.ask("POST", "/api/groups", {"name": "by mistake", "peers": []})
     operator = begin("Undo a change")
     operator.page.reload()
     operator.click("A group was created")
@@ -373,14 +361,14 @@ def test_undo_a_change(begin: Begin, wire: Wire) -> None:
     operator.click("Take back")
     expect(operator.page.locator(".messagelist")).to_be_visible()
     operator.done(within=4)
-    assert "by mistake" not in [group["name"] for group in ask(wire, "GET", "/groups")]
+    assert "by mistake" not in [
+        group["name"] for group in demo.ask("GET", "/api/groups")
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_setup_key_and_the_peer_that_comes_online(
-    begin: Begin, demo: Server, wire: Wire
-) -> None:
+def test_a_setup_key_and_the_peer_that_comes_online(begin: Begin, demo: Server) -> None:
     operator = begin("Make a setup key and watch the peer come online")
     page = operator.page
     operator.click("Setup keys")
@@ -411,13 +399,15 @@ def test_a_setup_key_and_the_peer_that_comes_online(
         machine.terminate()
         machine.wait(60)
         deployment.stop()
-    [used] = [k for k in ask(wire, "GET", "/setup-keys") if k["name"] == "new laptops"]
+    [used] = [
+        k for k in demo.ask("GET", "/api/setup-keys") if k["name"] == "new laptops"
+    ]
     assert used["used_times"] == 1
 
 
 @pytest.mark.slow
 @by_mouse_and_keys
-def test_block_a_peer(begin: Begin, wire: Wire, keys: bool) -> None:
+def test_block_a_peer(begin: Begin, demo: Server, keys: bool) -> None:
     name = "nuno-tablet" if keys else "rui-simulator"
     operator = begin("Block a peer")
     operator.keys = keys
@@ -427,15 +417,15 @@ def test_block_a_peer(begin: Begin, wire: Wire, keys: bool) -> None:
     operator.click("Block")
     expect(operator.page.locator(".messagelist")).to_contain_text("1 peer blocked")
     operator.done(within=2)
-    [peer] = [peer for peer in ask(wire, "GET", "/peers") if peer["name"] == name]
+    [peer] = [peer for peer in demo.ask("GET", "/api/peers") if peer["name"] == name]
     assert peer["approval_required"]
 
 
 @pytest.mark.slow
-def test_where_a_request_was_refused(begin: Begin, wire: Wire) -> None:
+def test_where_a_request_was_refused(begin: Begin, demo: Server) -> None:
     entry = proxy(host="refusing.test", path="/door", status_code=403)
     entry |= {"reason": "no such group", "timestamp": moment()}
-    ask(wire, "POST", "/events/proxy", [entry])
+    demo.ask("POST", "/api/events/proxy", [entry])
     operator = begin("Where a request was refused")
     operator.click("Proxy logs")
     operator.click("Refused today, top addresses")
@@ -447,13 +437,13 @@ def test_where_a_request_was_refused(begin: Begin, wire: Wire) -> None:
 
 
 @pytest.mark.slow
-def test_export_a_week_of_the_traffic_of_a_peer(begin: Begin, wire: Wire) -> None:
-    peers = {peer["name"]: peer["id"] for peer in ask(wire, "GET", "/peers")}
+def test_export_a_week_of_the_traffic_of_a_peer(begin: Begin, demo: Server) -> None:
+    peers = {peer["name"]: peer["id"] for peer in demo.ask("GET", "/api/peers")}
     mine = {"reporter_id": peers["elin-laptop"]}
     ages = (1, 6 * 24 * 60, 8 * 24 * 60)
     flows = [traffic(id=f"week-{n}", window_end=moment(n), **mine) for n in ages]
     other = traffic(id="week-other", reporter_id=peers["build-01"])
-    ask(wire, "POST", "/events/network-traffic", [*flows, other])
+    demo.ask("POST", "/api/events/network-traffic", [*flows, other])
     operator = begin("Export a peer's week of traffic")
     operator.find("elin-laptop")
     operator.click("Its own reports of 7 days")
@@ -466,7 +456,7 @@ def test_export_a_week_of_the_traffic_of_a_peer(begin: Begin, wire: Wire) -> Non
 
 @pytest.mark.slow
 @by_mouse_and_keys
-def test_rotate_a_key(begin: Begin, wire: Wire, keys: bool) -> None:
+def test_rotate_a_key(begin: Begin, demo: Server, keys: bool) -> None:
     name = "gateways" if keys else "build servers"
     operator = begin("Rotate a token or key")
     operator.keys = keys
@@ -477,12 +467,12 @@ def test_rotate_a_key(begin: Begin, wire: Wire, keys: bool) -> None:
     page.get_by_role("button", name="Copied").first.wait_for()
     operator.done(within=3)
     assert re.search(r"[0-9A-F]{8}-", page.evaluate("navigator.clipboard.readText()"))
-    made = [key for key in ask(wire, "GET", "/setup-keys") if key["name"] == name]
+    made = [key for key in demo.ask("GET", "/api/setup-keys") if key["name"] == name]
     assert len(made) == 2
 
 
 @pytest.mark.slow
-def test_subscribe_a_webhook(begin: Begin, wire: Wire) -> None:
+def test_subscribe_a_webhook(begin: Begin, demo: Server) -> None:
     operator = begin("Send events to a webhook")
     page = operator.page
     operator.click("Subscriptions")
@@ -495,16 +485,20 @@ def test_subscribe_a_webhook(begin: Begin, wire: Wire) -> None:
     operator.click("Copy")
     page.get_by_role("button", name="Copied").wait_for()
     operator.done(within=5)
-    [made] = ask(wire, "GET", "/events/subscriptions")
-    assert made["target"]["url"] == "https://alerts.example/hook"
+    made = [
+        kept["target"]["url"] for kept in demo.ask("GET", "/api/events/subscriptions")
+    ]
+    assert made.count("https://alerts.example/hook") == 1
     secret = page.evaluate("navigator.clipboard.readText()")
     assert secret.startswith("whsec_")
 
 
 @pytest.mark.slow
-def test_pictures_of_the_documentation(begin: Begin, demo: Server, wire: Wire) -> None:
+def test_pictures_of_the_documentation(begin: Begin, demo: Server) -> None:
     """`make pictures` runs this one alone, so that they show the demo data as it comes."""
-    [peer] = [p["id"] for p in ask(wire, "GET", "/peers") if p["name"] == "elin-laptop"]
+    [peer] = [
+        p["id"] for p in demo.ask("GET", "/api/peers") if p["name"] == "elin-laptop"
+    ]
     asked = f"peer={peer}&name=telemetry-b.db.halden.internal&type=A"
     operator = begin("Log level debug for ten minutes")
     for name, path, ready in (

@@ -5,7 +5,6 @@ What is marked as `sh` in a page is run in order in one shell; what is not says 
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final
 import pytest
 
 from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 from tests.servers import Server, running_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
@@ -147,14 +147,8 @@ def test_the_commands_of_a_page_work(page: str, demo: Server, tmp_path: Path) ->
         script = script.replace(written, here)
     programs = [str(BASE_DIR), str(Path(sys.executable).parent), os.environ["PATH"]]
     variables = {"TOKEN": demo.token, "URL": demo.url, "API": f"{demo.url}/api"}
-    done = subprocess.run(
-        ["bash", "-euxo", "pipefail", "-c", script],
-        cwd=tmp_path,
-        env={**demo.environ, **variables, "PATH": ":".join(programs)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environ = {**demo.environ, **variables, "PATH": ":".join(programs)}
+    done = ran("bash", "-euxo", "pipefail", "-c", script, cwd=tmp_path, env=environ)
     assert "Traceback" not in done.stderr
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert not re.search(r'^\{"message":', done.stdout, re.MULTILINE), done.stdout

@@ -1,6 +1,5 @@
 """The explorers in a real browser."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
-from tests.e2e.test_bad_input import Wire
 from tests.events.samples import moment, proxy
 from tests.servers import Server
 
@@ -23,16 +21,10 @@ class Operator:
     """Somebody at the first page, and a program beside."""
 
     page: Page
-    wire: Wire
+    server: Server
 
     def send(self, path: str, *events: dict[str, Any]) -> None:
-        self.ask("POST", f"/api/events/{path}", list(events))
-
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask the API and return its answer."""
-        answer = self.wire.call(method, path, body and json.dumps(body))
-        assert answer.status == 200, answer.body
-        return json.loads(answer.body)
+        self.server.ask("POST", f"/api/events/{path}", list(events))
 
     @property
     def rows(self) -> Locator:
@@ -40,11 +32,11 @@ class Operator:
 
 
 @pytest.fixture
-def operator(server: Server, token: str, browser: Browser) -> Iterator[Operator]:
+def operator(server: Server, browser: Browser) -> Iterator[Operator]:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(f"{server.url}/admin/login/?next=/admin/")
     sign_in(page, OWNER, owner_password(server))
-    yield Operator(page, Wire(server, token))
+    yield Operator(page, server)
     page.close()
 
 
@@ -113,7 +105,7 @@ def test_any_time_charts_what_the_list_shows(operator: Operator) -> None:
 
 
 def test_a_name_is_suggested_and_taken_for_its_object(operator: Operator) -> None:
-    [everybody] = operator.ask("GET", "/api/groups?name=All")
+    [everybody] = operator.server.ask("GET", "/api/groups?name=All")
     page = operator.page
     page.goto(f"{page.url}events/auditevent/")
     page.locator("[name=group_id]").press_sequentially("al")
@@ -132,7 +124,7 @@ def test_pages_that_ask_for_a_name_suggest_some(operator: Operator) -> None:
         suggested = page.locator(f"#known-{field} option")
         expect(suggested).to_have_count(0)
         made = f"al{field}"
-        operator.ask("POST", "/api/groups", {"name": made})
+        operator.server.ask("POST", "/api/groups", {"name": made})
         with page.expect_response("**/access/reach/names/**") as asked:
             page.locator(f"[name={field}]").press_sequentially("l")
         names = [name for name, _ in asked.value.json()]

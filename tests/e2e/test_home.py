@@ -1,13 +1,11 @@
 """The first page in a real browser: it renews itself, and its numbers lead somewhere."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browsers import OWNER, needs_a_browser, owner_password
-from tests.e2e.test_bad_input import Wire
 from tests.servers import Server
 
 DAY = 24 * 60 * 60
@@ -33,11 +31,11 @@ def page(server: Server, browser: Browser) -> Iterator[Page]:
 
 
 def test_the_page_renews_itself_and_a_number_leads_to_its_list(
-    page: Page, server: Server, token: str
+    page: Page, server: Server
 ) -> None:
     def end_soon(name: str) -> None:
         body = {"name": name, "type": "reusable", "expires_in": DAY, "auto_groups": []}
-        Wire(server, token).call("POST", "/api/setup-keys", json.dumps(body))
+        server.ask("POST", "/api/setup-keys", body)
 
     keys = page.locator(".home-attention").get_by_role("link", name="setup key")
     end_soon("first")

@@ -1,13 +1,13 @@
 """A worker killed in the middle of a batch leaves all of it or nothing."""
 
 import http.client
-import json
 import os
 import random
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,51 +15,31 @@ import orjson
 import pytest
 
 from tests.events.samples import moment, traffic
-from tests.servers import Server, running_server
+from tests.servers import GUNICORN, Server, running_server
 from tests.waiting import until
 
 EVENTS: Final = 2000
 PATH: Final = "/api/events/network-traffic"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Yield a server of this module's own, for its workers die."""
-    folder = tmp_path_factory.mktemp("crash") / "var"
-    with running_server(folder, content="owner") as started:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """Yield a server of the test's own, for its workers die."""
+    with running_server(tmp_path / "var", None, "owner", GUNICORN) as started:
         yield started
 
 
-def call(server: Server, method: str, path: str, body: bytes = b"") -> Any:
-    """Return the JSON of an answer; None when the connection broke."""
-    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+def ask(server: Server, method: str, path: str, body: bytes = b"") -> list[Any]:
+    """Return the JSON of an answer, alone; nothing when the connection broke."""
     try:
-        client.request(method, path, body, {"Authorization": f"Token {server.token}"})
-        answer = client.getresponse()
-        content = answer.read()
-        assert answer.status == 200, content
-        return orjson.loads(content)
+        return [server.ask(method, path, body)]
     except (OSError, http.client.HTTPException):
-        return None
-    finally:
-        client.close()
-
-
-def workers(server: Server) -> list[int]:
-    """Return the processes that serve requests: gunicorn's, not its master."""
-    info = json.loads((server.folder / "run" / "server.json").read_text())
-    master = info["pid"]
-    children = Path(f"/proc/{master}/task/{master}/children").read_text()
-    return [int(pid) for pid in children.split()]
+        return []
 
 
 def persistently(server: Server, method: str, path: str, body: bytes = b"") -> Any:
     """Return the JSON of an answer, waiting for new workers."""
-
-    def answers() -> list[Any]:
-        answer = call(server, method, path, body)
-        return [] if answer is None else [answer]
-
+    answers = partial(ask, server, method, path, body)
     return until(answers, lambda: server.printed()[-2000:])[0]
 
 
@@ -92,8 +72,8 @@ def kill_and_retry(server: Server, points: int) -> None:
     for number in range(points):
         name = f"batch{number}"
         body = batch(name)
-        sender = threading.Thread(target=call, args=(server, "POST", PATH, body))
-        pids = workers(server)
+        sender = threading.Thread(target=ask, args=(server, "POST", PATH, body))
+        pids = server.workers()
         sender.start()
         sender.join(chance.uniform(0, 1.2 * usual))
         for pid in pids:
@@ -116,7 +96,6 @@ def test_a_killed_worker_leaves_no_partial_batch(server: Server) -> None:
 
 @pytest.mark.slow
 def test_killed_workers_leave_no_partial_batch_at_thirty_points(
-    tmp_path: Path,
+    server: Server,
 ) -> None:
-    with running_server(tmp_path / "var", content="owner") as own:
-        kill_and_retry(own, 30)
+    kill_and_retry(server, 30)

@@ -1,7 +1,5 @@
 """Logs that grow: through a pipe, and by the shipper configuration in `deploy/`."""
 
-import http.client
-import json
 import os
 import signal
 import sqlite3
@@ -204,14 +202,7 @@ def test_the_shipped_configuration_sends_each_request_once(tmp_path: Path) -> No
 
         def entries() -> list[dict[str, Any]]:
             """Return what the service has."""
-            client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-            path = "/api/events/proxy?page_size=100"
-            client.request(
-                "GET", path, headers={"Authorization": f"Token {server.token}"}
-            )
-            page = json.load(client.getresponse())
-            client.close()
-            return list(page["data"])
+            return list(server.ask("GET", "/api/events/proxy?page_size=100")["data"])
 
         server.stop()
         with shipper.running():

@@ -3,13 +3,13 @@
 import base64
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 from tests.servers import Server
 
 PYTHON: Final = BASE_DIR / ".venv-netbird" / "bin" / "python"
@@ -55,12 +55,8 @@ def test_the_reference_client_works_unmodified(
     server.manage("import_peers", "-", text="\n".join(map(json.dumps, peers)))
     server.manage("create_token", "--user", "colleague@mesh.dev", "--role", "auditor")
     for script, steps in SESSIONS.items():
-        done = subprocess.run(
-            [PYTHON, SESSION.with_name(script), server.url, token],
-            cwd=tmp_path,  # beside our checkout the client would import our `dns`
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = (PYTHON, SESSION.with_name(script), server.url, token)
+        # Beside our checkout the client would import our `dns`.
+        done = ran(*command, cwd=tmp_path)
         assert done.returncode == 0, f"{done.stderr}\n{server.printed()[-2000:]}"
         assert json.loads(done.stdout) == steps

@@ -1,6 +1,5 @@
 """What README and documentation tell to type works, word for word."""
 
-import http.client
 import json
 import re
 import subprocess
@@ -11,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 from tests.servers import Server
 from tests.waiting import until
 
@@ -33,18 +33,20 @@ def run_blocks(server: Server, folder: Path, blocks: list[str]) -> list[str]:
     """Run all blocks in one shell, as a reader would, and return what each printed."""
     (folder / "var").symlink_to(server.folder)
     script = f"\necho; echo '{MARK}'\n".join(blocks)
-    assert script.count(ADDRESS) == 1
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, server.url[7:])],
-        cwd=folder,
-        env=server.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = typed(script, server, cwd=folder, env=server.environ)
     assert done.stderr == ""
     return done.stdout.split(MARK)
+
+
+def typed(
+    script: str, server: Server, **options: Any
+) -> "subprocess.CompletedProcess[str]":
+    """Run a script, which names the server's address once, and has to succeed."""
+    assert script.count(ADDRESS) == 1
+    here = script.replace(ADDRESS, server.url[7:])
+    done = ran("bash", "-euo", "pipefail", "-c", here, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
@@ -120,15 +122,8 @@ def test_the_questions_about_events_are_answered(demo: Server, tmp_path: Path) -
 def wait_for_first_head(server: Server) -> None:
     """Wait as a reader does who has read that far: the first key is made on the way."""
 
-    def has_head() -> bool:
-        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-        path = "/api/events/audit/tree-heads/latest"
-        client.request("GET", path, headers={"Authorization": f"Token {server.token}"})
-        status = client.getresponse().status
-        client.close()
-        return status == 200
-
-    until(has_head, "the first head", 90)
+    path = "/api/events/audit/tree-heads/latest"
+    until(lambda: server.call("GET", path).status == 200, "the first head", 90)
 
 
 def test_a_change_is_planned_applied_taken_back_and_proven(

@@ -10,14 +10,16 @@ import pytest
 
 from meshmgmt.env import BASE_DIR
 from tests.control.deployment import Deployment, deployed
-from tests.e2e.test_readme import ADDRESS, blocks
+from tests.e2e.test_readme import blocks, typed
+from tests.servers import GUNICORN
 from tests.waiting import until
 
 
 @pytest.mark.sqlite
 def test_connecting_a_peer_works_literally(tmp_path: Path):
     simulate, allow = blocks("Connect a peer")
-    with deployed(tmp_path / "server", everybody_allowed=False) as deployment:
+    folder = tmp_path / "server"
+    with deployed(folder, everybody_allowed=False, command=GUNICORN) as deployment:
         folder = tmp_path / "checkout"
         folder.mkdir()
         (folder / "var").symlink_to(deployment.server.folder)
@@ -32,7 +34,8 @@ def test_connecting_a_peer_works_literally(tmp_path: Path):
             until(
                 lambda: json.loads(figures.read_text())["connected"] == 3, patience=60
             )
-            printed = typed(allow, deployment, folder)
+            here = {"cwd": folder, "env": environment(deployment)}
+            printed = typed(allow, deployment.server, **here).stdout
             assert "everybody to everybody" in printed
             assert "peer streams sync: 3" in printed
             until(lambda: "2 peers" in output.read_text())
@@ -57,18 +60,3 @@ def start(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-
-
-def typed(block: str, deployment: Deployment, folder: Path) -> str:
-    assert block.count(ADDRESS) == 1
-    script = block.replace(ADDRESS, deployment.server.url[7:])
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment(deployment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout

@@ -1,14 +1,13 @@
 """Servers killed at random moments, under load and with clients that never finish."""
 
 import http.client
-import json
 import random
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -27,7 +26,6 @@ class Load:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.token = server.token
         self.answered: set[str] = set()
         self.answered_since_start = threading.Event()
         self.unexpected: list[object] = []
@@ -39,24 +37,6 @@ class Load:
             for number, task in enumerate(tasks)
         ]
 
-    def call(
-        self, method: str, path: str, document: object = None, **more: str
-    ) -> tuple[int, Any]:
-        """Send a request with `more` headers; return status and document."""
-        client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
-        headers = {
-            "Authorization": f"Token {self.token}",
-            "Content-Type": "application/json",
-            **more,
-        }
-        try:
-            body = None if document is None else json.dumps(document)
-            client.request(method, path, body, headers)
-            answer = client.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            client.close()
-
     def _write(self, writer: int) -> None:
         """Make groups, each under a name of its own; broken connections are expected.
 
@@ -67,15 +47,16 @@ class Load:
             name = f"made-{writer}-{number}"
             key = {"Idempotency-Key": name}
             try:
-                status, answer = self.call("POST", "/api/groups", {"name": name}, **key)
+                group = {"name": name}
+                answer = self.server.call("POST", "/api/groups", group, **key)
             except (OSError, http.client.HTTPException):
                 continue
             number += 1
-            if status == 200:
+            if answer.status == 200:
                 self.answered.add(name)
                 self.answered_since_start.set()
             else:
-                self.unexpected.append((name, status, answer))
+                self.unexpected.append((name, answer))
 
     def _dawdle(self, _: int) -> None:
         """Begin requests and leave them there."""
@@ -126,8 +107,8 @@ def test_killed_servers_refuse_no_start_and_halve_and_repeat_no_write(
             with Load(server) as load:
                 kill_again_and_again(server, load)
             assert not load.unexpected
-            _, groups = load.call("GET", "/api/groups")
-            _, events = load.call("GET", "/api/events/audit?format=json")
+            groups = server.ask("GET", "/api/groups")
+            events = server.ask("GET", "/api/events/audit?format=json")
         finally:
             server.stop()
     made = {g["id"]: g["name"] for g in groups if g["name"].startswith("made-")}

@@ -16,12 +16,12 @@ from typing import Final
 import pytest
 
 from tests.e2e.browsers import OWNER, owner_password
-from tests.servers import Server, running_server
+from tests.servers import GUNICORN, Server, running_server
 from tests.waiting import until
 
 CLIENTS: Final = 40
 WORKERS: Final = 2
-LOOKS: Final = 5
+LOOKS: Final = 3
 PATIENCE: Final = 120.0
 ELSEWHERE: Final = "203.0.113.7"
 TOKEN: Final = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
@@ -126,11 +126,8 @@ def is_let_in(browser: Browser) -> bool:
 )
 @pytest.mark.sqlite
 def test_others_are_answered_and_let_in(tmp_path: Path, everywhere: bool) -> None:
-    extra = {
-        "SVC_TRUSTED_PROXIES": "127.0.0.1/32",
-        "SVC_WORKERS": str(WORKERS),
-    }
-    with running_server(tmp_path / "var", extra, "owner") as server:
+    extra = {"SVC_TRUSTED_PROXIES": "127.0.0.1/32", "SVC_WORKERS": str(WORKERS)}
+    with running_server(tmp_path / "var", extra, "owner", GUNICORN) as server:
         api = Browser(server, server.token)
         began = time.perf_counter()
         for number in range(3):

@@ -10,7 +10,6 @@ from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
 import pytest
-from django.test import override_settings
 
 from meshmgmt.serving.staticfiles import collect
 from tests.servers import Server
@@ -65,21 +64,20 @@ def test_plain_names_work_but_are_asked_for_again(server: Server) -> None:
         assert "immutable" not in answer.headers["Cache-Control"]
 
 
-@pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that files were collected into once."""
-    made = tmp_path_factory.mktemp("collected") / "static"
-    with override_settings(STATIC_ROOT=str(made)):
-        collect()
-    return made
-
-
 class TestCollecting:
     @pytest.fixture
-    def root(self, settings: Any, tmp_path: Path, collected: Path) -> Path:
-        """The folder for static files, with all of them."""
-        settings.STATIC_ROOT = str(tmp_path / "static")
-        return Path(shutil.copytree(collected, tmp_path / "static"))
+    def root(self, settings: Any, tmp_path: Path) -> Path:
+        """The folder into which a style and what it names were collected."""
+        root, installed = tmp_path / "static", tmp_path / "installed"
+        installed.mkdir()
+        (installed / "page.css").write_text("body { background: url(dot.svg) }")
+        (installed / "dot.svg").write_text("<svg/>")
+        settings.STATIC_ROOT = str(root)
+        settings.STATICFILES_DIRS = [str(installed)]
+        finder = "django.contrib.staticfiles.finders.FileSystemFinder"
+        settings.STATICFILES_FINDERS = [finder]
+        collect()
+        return root
 
     def test_happens_once_and_again_when_files_were_lost(self, root: Path) -> None:
         manifest = root / "staticfiles.json"
