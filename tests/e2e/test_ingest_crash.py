@@ -95,7 +95,7 @@ def test_a_killed_worker_leaves_no_partial_batch(server: Server) -> None:
 
 
 @pytest.mark.slow
-def test_killed_workers_leave_no_partial_batch_at_thirty_points(
+def test_killed_workers_leave_no_partial_batch_at_a_dozen_points(
     server: Server,
 ) -> None:
-    kill_and_retry(server, 30)
+    kill_and_retry(server, 12)

@@ -15,7 +15,7 @@ from tests.servers import Server, migrated_database
 from tests.waiting import PATIENCE
 from tests.wire import HALF_BODY, HALF_HEAD, half_request
 
-KILLS: Final = 12
+KILLS: Final = 9
 WRITERS: Final = 3
 DAWDLERS: Final = 3
 HALVES: Final = (HALF_HEAD, HALF_BODY)

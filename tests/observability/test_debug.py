@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -24,11 +25,10 @@ from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.sqlite
 
-SECRET = "topsecret-signing-key-0123456789"
 PEERS = [
     {
         "name": f"laptop-{n}",
-        "wg_public_key": base64.b64encode(bytes([n]) * 32).decode(),
+        "wg_public_key": base64.b64encode(bytes([200 + n]) * 32).decode(),
     }
     for n in (1, 2)
 ]
@@ -45,15 +45,16 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with two peers."""
-    folder = tmp_path_factory.mktemp("busy")
-    server = Server(folder, content="owner", SVC_SECRET_KEY=SECRET)
+def peers(server: Server) -> Iterator[list[dict[str, Any]]]:
+    """The peers of the server, two more than it had."""
+    owner = {"Authorization": f"Token {server.token}"}
     lines = "\n".join(json.dumps(peer) for peer in PEERS)
-    (server.folder / "peers.ndjson").write_text(lines)
-    server.manage("import_peers", str(server.folder / "peers.ndjson"))
-    with server:
-        yield server
+    server.manage("import_peers", "-", text=lines)
+    found = server.get("/api/peers", **owner).json
+    yield found
+    for peer in found:
+        if peer["name"] in {mine["name"] for mine in PEERS}:
+            server.get(f"/api/peers/{peer['id']}", method="DELETE", **owner)
 
 
 def read(path: str | Path) -> dict[str, str]:
@@ -63,7 +64,9 @@ def read(path: str | Path) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def test_a_bundle_holds_everything_and_no_secret(server: Server) -> None:
+def test_a_bundle_holds_everything_and_no_secret(
+    server: Server, peers: list[dict[str, Any]]
+) -> None:
     server.get("/api/dns/zones", Authorization=f"Token {server.token}")
     server.get("/api/dns/zones?password=hunter2hunter2")
     answer = server.manage("debug", "bundle")
@@ -78,15 +81,17 @@ def test_a_bundle_holds_everything_and_no_secret(server: Server) -> None:
     assert "groups.0001_initial" in files["migrations.txt"]
     assert "prometheus_client==" in files["versions.txt"].replace("-", "_")
     assert "/api/dns/zones" in files["logs/recent.log"]
-    peers = [json.loads(row) for row in files["effective-dns.ndjson"].splitlines()]
-    assert len(peers) == 2
+    assert len(files["effective-dns.ndjson"].splitlines()) == len(peers)
     everything = "\n".join(files.values())
-    for secret in (server.token, SECRET, "hunter2hunter2"):
+    signing_key = (server.folder / "secret_key").read_text().strip()
+    for secret in (server.token, signing_key, "hunter2hunter2"):
         assert secret not in everything
         assert secret not in server.printed()
 
 
-def test_an_anonymised_bundle_names_no_network(server: Server) -> None:
+def test_an_anonymised_bundle_names_no_network(
+    server: Server, peers: list[dict[str, Any]]
+) -> None:
     server.get(
         "/api/dns/zones?search=db.corp.internal", Authorization=f"Token {server.token}"
     )
@@ -97,9 +102,7 @@ def test_an_anonymised_bundle_names_no_network(server: Server) -> None:
     answer = server.manage("debug", "bundle", "--anonymize")
     everything = "\n".join(read(answer.splitlines()[-1]).values())
     names = [peer["name"] for peer in PEERS]
-    peers = server.get("/api/peers", Authorization=f"Token {server.token}").json
     addresses = [peer["ip"] for peer in peers]
-    assert len(addresses) == 2
     for word in (*addresses, "corp.internal", "mesh.internal", *names):
         assert not re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", everything)
     for word in ("corp.internal", "mesh.internal"):
@@ -124,16 +127,12 @@ def test_log_files_of_one_name_are_both_in_a_bundle(idle: Path, tmp_path: Path) 
         assert f"of {file.parent.name}\n" in held[f"logs{file}"]
 
 
-def level(server: Server) -> str:
-    return server.manage("log_level")
-
-
 @pytest.mark.slow
 def test_a_timed_run_keeps_answers_and_restores_the_level(
-    server: Server,
+    server: Server, peers: list[dict[str, Any]]
 ) -> None:
     headers = {"Authorization": f"Token {server.token}"}
-    peer = server.get("/api/peers", **headers).json[0]["id"]
+    peer = peers[0]["id"]
     run = subprocess.Popen(
         [sys.executable, "manage.py", "debug", "for", "6s"],
         cwd=BASE_DIR,
@@ -154,7 +153,7 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
     until(ask, "an answer served at level trace")
     out, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == 0, err
-    assert level(server) == "info (configured)\n"
+    assert server.manage("log_level") == "info (configured)\n"
     files = read(out.splitlines()[-1])
     assert "Level trace was in force for 6s." in files["README.txt"]
     served = [json.loads(row) for row in files["served.ndjson"].splitlines()]
@@ -195,7 +194,7 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
         stderr=subprocess.PIPE,
         text=True,
     )
-    until(lambda: "trace" in level(server), "level trace")
+    until(lambda: loglevels.read(server.runtime_dir).rules, "another level")
     kept = server.runtime_dir / capture.FILE
     kept.touch()
     run.send_signal(number)
@@ -235,18 +234,24 @@ def test_a_bundle_is_made_without_a_server_and_without_a_database(
     assert "Not collected:" in files["README.txt"]
 
 
-def test_status_says_what_is_up(server: Server) -> None:
+def test_status_says_what_is_up(server: Server, peers: list[dict[str, Any]]) -> None:
     text = server.manage("status", "--detail")
     assert f"pid: {server.info()['pid']}" in text
-    assert "peers disconnected: 2" in text
+    assert f"peers disconnected: {len(peers)}" in text
     document = json.loads(server.manage("status", "--json"))
     assert document["ready"] is True
-    assert document["counts"]["peers disconnected"] == 2
+    assert document["counts"]["peers disconnected"] == len(peers)
     assert document["log_level"] == ["info (configured)"]
 
 
-def test_status_without_a_server_is_a_failure(folder: Path) -> None:
-    answer = Server(folder).tried("status")
-    assert answer.returncode == 1
-    assert "running: no" in answer.stdout
-    assert answer.stderr == ""
+@pytest.mark.django_db
+@pytest.mark.usefixtures("idle")
+def test_status_without_a_server_is_a_failure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        call_command("status")
+    assert ended.value.code == 1
+    printed = capsys.readouterr()
+    assert "running: no" in printed.out
+    assert printed.err == ""

@@ -217,7 +217,7 @@ def test_all_workers_follow_and_new_ones_too(
 @pytest.mark.slow
 def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
     with Server(folder) as server:
-        server.manage("log_level", "trace", "--path", "/read*", "--for", "20s")
+        server.manage("log_level", "trace", "--path", "/read*", "--for", "10s")
         until(lambda: traced(server, "/readyz"), "trace lines")
         assert not traced(server, "/api/dns/zones")
         # Whoever made the change may be gone: the time in the file ends it.

@@ -1,6 +1,5 @@
 """Alert rules and the dashboard against the real Prometheus and a live server."""
 
-import http.client
 import json
 import re
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
-from tests.programs import program
+from tests.programs import program, ran, running
 from tests.servers import Server, free_port
 from tests.waiting import until
 from tests.wire import request
@@ -139,41 +138,43 @@ def test_every_rule_says_what_to_do_first() -> None:
 def test_each_rule_fires_and_stays_silent_when_it_should(tmp_path: Path) -> None:
     promtool = program("promtool")
     subprocess.run([promtool, "check", "rules", str(RULES)], check=True)
-    tests = []
-    for rule in rules():
-        for series, fires in zip(CASES[rule["alert"]], (True, False), strict=True):
-            by = re.findall(r'(job|state)="(\w+)"', next(iter(series)))
-            kept = {} if rule["expr"].startswith(("sum(", "histogram")) else dict(by)
-            expected = {
-                "exp_labels": {**rule["labels"], **kept, **_extra(rule["alert"])},
-                "exp_annotations": rule["annotations"],
-            }
-            tests.append(
-                {
-                    "interval": "1m",
-                    "input_series": [
-                        {"series": name, "values": values}
-                        for name, values in series.items()
-                    ],
-                    "alert_rule_test": [
-                        {
-                            "eval_time": "65m" if "Tokens" in rule["alert"] else "59m",
-                            "alertname": rule["alert"],
-                            "exp_alerts": [expected] if fires else [],
-                        }
-                    ],
-                }
-            )
+    tests = [_scenario(fires=fires) for fires in (True, False)]
     document = {"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}
     path = tmp_path / "tests.yml"
     path.write_text(yaml.safe_dump(document))
-    done = subprocess.run(
-        [promtool, "test", "rules", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(promtool, "test", "rules", path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _scenario(*, fires: bool) -> dict[str, Any]:
+    """Return one run of all rules at once: none asks for what another's case has."""
+    series = {
+        rule["alert"]: CASES[rule["alert"]][0 if fires else 1] for rule in rules()
+    }
+    given = [pair for case in series.values() for pair in case.items()]
+    assert len(dict(given)) == len(given)
+    return {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in given],
+        "alert_rule_test": [
+            {
+                "eval_time": "65m" if "Tokens" in rule["alert"] else "59m",
+                "alertname": rule["alert"],
+                "exp_alerts": [_expected(rule)] if fires else [],
+            }
+            for rule in rules()
+        ],
+    }
+
+
+def _expected(rule: dict[str, Any]) -> dict[str, Any]:
+    """Return how a rule that fires labels and explains its alert."""
+    by = re.findall(r'(job|state)="(\w+)"', next(iter(CASES[rule["alert"]][0])))
+    kept = {} if rule["expr"].startswith(("sum(", "histogram")) else dict(by)
+    return {
+        "exp_labels": {**rule["labels"], **kept, **_extra(rule["alert"])},
+        "exp_annotations": rule["annotations"],
+    }
 
 
 def _extra(alert: str) -> dict[str, str]:
@@ -184,39 +185,27 @@ def _extra(alert: str) -> dict[str, str]:
     return {}
 
 
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that has done a bit of everything."""
-    server = Server(
-        tmp_path_factory.mktemp("live"),
-        content="owner",
-        SVC_RELAY_LISTENERS="ws://127.0.0.1:1",
-    )
-    with server:
+@pytest.fixture
+def live(folder: Path) -> Iterator[Server]:
+    """A server whose listener of relays is down."""
+    relays = "ws://127.0.0.1:1"
+    with Server(folder, content="owner", SVC_RELAY_LISTENERS=relays) as server:
         yield server
 
 
 def traffic(server: Server) -> None:
     """Read and write, so that every family has series."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    headers = {"Authorization": f"Token {server.token}"}
-    for method, path, body in (
-        ("GET", "/api/groups", None),
-        ("POST", "/api/groups", json.dumps({"name": f"g{free_port()}"})),
-        ("GET", "/nowhere", None),
-        ("GET", "/health", None),
-    ):
-        connection.request(method, path, body, headers)
-        connection.getresponse().read()
-    connection.close()
+    for path in ("/api/groups", "/nowhere", "/health"):
+        server.call("GET", path)
+    server.ask("POST", "/api/groups", {"name": f"g{free_port()}"})
 
 
 @pytest.mark.sqlite
 def test_every_expression_asks_for_metrics_that_a_live_server_has(
-    live: Server,
+    server: Server,
 ) -> None:
-    traffic(live)
-    scrape = live.scrape()
+    traffic(server)
+    scrape = server.scrape()
     for place, expression in expressions():
         for name in metric_names(expression) - {"up"}:
             family = re.sub(r"_(bucket|sum|count)$", "", name)
@@ -243,9 +232,7 @@ def test_a_real_prometheus_scrapes_and_answers_every_panel(
         f"--storage.tsdb.path={tmp_path}/data",
         f"--web.listen-address=127.0.0.1:{port}",
     ]
-    with (tmp_path / "output.log").open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
-    try:
+    with running(command, port, tmp_path):
 
         def ask(path: str, **query: str) -> Any:
             reply = request(port, f"/api/v1/{path}?{urllib.parse.urlencode(query)}")
@@ -274,8 +261,5 @@ def test_a_real_prometheus_scrapes_and_answers_every_panel(
         ]
         # No job has run and no map was computed in the first seconds of a server.
         assert {place for place, _ in empty} <= {"Housekeeping jobs"}, empty
-        text = (tmp_path / "output.log").read_text()
-    finally:
-        process.terminate()
-        process.wait(20)
+        text = (tmp_path / "output").read_text()
     assert not re.search(r"level=(warn|error)", text), text

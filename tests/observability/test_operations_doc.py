@@ -1,7 +1,6 @@
 """Every command of docs/operations.md runs as written, on the demo data."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 from tests.servers import Server
 from tests.waiting import until
 
@@ -34,28 +34,17 @@ def as_here(command: str, server: Server) -> str:
 @pytest.mark.sqlite
 @pytest.mark.slow
 def test_every_command_runs_as_written(folder: Path) -> None:
-    server = Server(folder)
-    server.manage("seed", "--profile", "demo")
-    token = server.manage(
-        "create_token", "--user", "ops@corp.internal", "--role", "auditor"
-    ).strip()
-    with server:
+    with Server(folder, content="demo") as server:
         until((server.runtime_dir / "housekeeping.json").exists, "a start")
         for command in commands():
-            done = subprocess.run(
-                ["/bin/bash", "-c", f"set -o pipefail; {as_here(command, server)}"],
-                cwd=BASE_DIR,
-                env={**server.environ, "TOKEN": token},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=120,
-            )
+            script = f"set -o pipefail; {as_here(command, server)}"
+            environ = {**server.environ, "TOKEN": server.token}
+            done = ran("/bin/bash", "-c", script, env=environ, timeout=120)
             assert done.returncode == 0, (command, done.stdout, done.stderr)
             assert done.stdout.strip(), command
             refused = re.match(r'\{"message":', done.stdout)
             assert not refused, (command, done.stdout)
-        assert token not in server.printed()
+        assert server.token not in server.printed()
 
 
 def test_every_alert_has_its_line() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from meshmgmt.env import BASE_DIR
 from tests.postgresql import Cluster, running_cluster
+from tests.programs import ran
 from tests.runfolder import clean_environ
 from tests.servers import Server
 from tests.waiting import until
@@ -32,13 +33,18 @@ def migrate(environ: dict[str, str]) -> None:
     )
 
 
-def test_a_stopped_database_makes_the_server_unready_and_back(
+def test_missing_migrations_and_a_stopped_database_make_the_server_unready(
     folder: Path, cluster: Cluster
 ) -> None:
     with Server(folder, SVC_DATABASE_URL=cluster.url) as server:
         missing = server.get("/readyz")
         assert missing.status == 503
         assert missing.json["checks"]["migrations"] == "failed"
+        assert "details" not in missing.json
+        series = 'django_migrations_unapplied_total{connection="default"}'
+        # A busy database is not waited for at a scrape, but for a moment.
+        until(lambda: server.value(series) > 10, "the number of migrations")
+        assert server.get("/livez").status == 200
 
         migrate({"SVC_DATABASE_URL": cluster.url, "SVC_DATA_DIR": str(folder)})
         assert server.get("/readyz").status == 200
@@ -65,32 +71,27 @@ def test_a_stopped_database_makes_the_server_unready_and_back(
         assert "secretpass" not in server.printed()
 
 
-def test_missing_migrations_make_the_server_unready(folder: Path) -> None:
-    with Server(folder, content="") as server:
-        reply = server.get("/readyz")
-        assert reply.status == 503
-        assert reply.json["checks"]["migrations"] == "failed"
-        assert "details" not in reply.json
-        series = 'django_migrations_unapplied_total{connection="default"}'
-        # A busy database is not waited for at a scrape, but for a moment.
-        until(lambda: server.value(series) > 10, "the number of migrations")
-        assert server.get("/livez").status == 200
+@pytest.fixture
+def draining(server: Server) -> Iterator[Server]:
+    """The server, which says that it is about to stop."""
+    mark = server.runtime_dir / "draining"
+    mark.touch()
+    yield server
+    mark.unlink()
 
 
-def test_details_are_for_tokens_that_may_read_events(folder: Path) -> None:
-    with Server(folder, "--metrics-port", "off", content="owner") as server:
-        (server.runtime_dir / "draining").touch()
-        anonymous = server.get("/readyz?verbose")
-        assert anonymous.status == 503
-        assert "details" not in anonymous.json
-        informed = server.get("/readyz?verbose", Authorization=f"Token {server.token}")
-        assert informed.json["details"]["draining"] == "the server is shutting down"
-        # A proxy's request is not a local one, whatever address it comes from.
-        forwarded = {"X-Forwarded-For": "203.0.113.9"}
-        assert server.get("/metrics", **forwarded).status == 404
-        allowed = {**forwarded, "Authorization": f"Token {server.token}"}
-        assert server.get("/metrics", **allowed).status == 200
-        assert server.token not in server.printed()
+def test_details_are_for_tokens_that_may_read_events(draining: Server) -> None:
+    anonymous = draining.get("/readyz?verbose")
+    assert anonymous.status == 503
+    assert "details" not in anonymous.json
+    owner = {"Authorization": f"Token {draining.token}"}
+    informed = draining.get("/readyz?verbose", **owner)
+    assert informed.json["details"]["draining"] == "the server is shutting down"
+    # A proxy's request is not a local one, whatever address it comes from.
+    forwarded = {"X-Forwarded-For": "203.0.113.9"}
+    assert draining.get("/metrics", **forwarded).status == 404
+    assert draining.get("/metrics", **forwarded, **owner).status == 200
+    assert draining.token not in draining.printed()
 
 
 @pytest.fixture
@@ -98,11 +99,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 24 MiB."""
     mount = tmp_path / "disk"
     mount.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(mount)],
-        capture_output=True,
-        check=False,
-    )
+    made = ran("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", mount)
     if made.returncode != 0:
         pytest.skip("mounting a file system needs root")
     try:

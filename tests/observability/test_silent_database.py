@@ -1,6 +1,5 @@
 """A database that stops answering: who waits for it, and for how long."""
 
-import subprocess
 import sys
 import threading
 import time
@@ -13,10 +12,10 @@ import pytest
 from django.db import OperationalError, connection
 
 from meshmgmt.api.exceptions import describe
-from meshmgmt.env import BASE_DIR
 from observability.database.postgresql.base import Silence, _silences
 from observability.metrics.readers import AT_ONCE, Readers
 from observability.metrics.readers import PATIENCE_SECONDS as READERS_SECONDS
+from tests.programs import ran
 from tests.runfolder import clean_environ
 from tests.servers import migrated_database
 
@@ -119,14 +118,7 @@ def test_a_job_waits_for_no_statement_without_end(tmp_path: Path) -> None:
             "SVC_DATABASE_URL": url,
             "DJANGO_SETTINGS_MODULE": "meshmgmt.settings",
         }
-        done = subprocess.run(
-            [sys.executable, "-c", JOB],
-            env=environ,
-            cwd=BASE_DIR,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+        done = ran(sys.executable, "-c", JOB, env=environ, check=True)
     assert done.stdout == "5min 305.0\n"
 
 

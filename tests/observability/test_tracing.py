@@ -1,7 +1,6 @@
 """Traces: off by default, refused without their packages, sent to a real collector."""
 
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 from tests.runfolder import clean_environ
 from tests.servers import Server, free_port
 
@@ -29,14 +29,8 @@ def test_by_default_nothing_of_tracing_is_imported(tmp_path: Path):
         "import sys, meshmgmt.wsgi;"
         "print([n for n in sys.modules if 'opentelemetry' in n or 'tracing' in n])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=BASE_DIR,
-        env={**clean_environ(), "SVC_DATA_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environ = {**clean_environ(), "SVC_DATA_DIR": str(tmp_path)}
+    done = ran(sys.executable, "-c", code, env=environ, check=True)
     assert done.stdout.strip() == "[]"
 
 
@@ -49,19 +43,9 @@ def test_by_default_nothing_of_tracing_is_imported(tmp_path: Path):
 def test_an_endpoint_without_the_packages_is_refused(
     tmp_path: Path, command: list[str]
 ):
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=BASE_DIR,
-        env={
-            **clean_environ(),
-            "SVC_DATA_DIR": str(tmp_path),
-            "SVC_OTEL_ENDPOINT": UNUSED,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
+    named = {"SVC_DATA_DIR": str(tmp_path), "SVC_OTEL_ENDPOINT": UNUSED}
+    environ = clean_environ() | named
+    done = ran(sys.executable, *command, env=environ, timeout=30)
     assert done.returncode == 2
     assert done.stderr == (
         "SVC_OTEL_ENDPOINT: tracing needs packages that are not installed: "
@@ -123,10 +107,7 @@ def _spans(bodies: list[bytes], folder: Path) -> str:
     files = [folder / f"{number}.bin" for number in range(len(bodies))]
     for file, body in zip(files, bodies, strict=True):
         file.write_bytes(body)
-    done = subprocess.run(
-        [PYTHON, READER, *files], capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    return ran(PYTHON, READER, *files, check=True).stdout
 
 
 @pytest.mark.slow
