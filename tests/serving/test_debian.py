@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from tests.servers import free_port
 from tests.serving.chroots import Copy, booted, copied
 from tests.serving.conftest import build
 from tests.waiting import until
+from tests.wire import request
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 
@@ -127,11 +127,8 @@ def test_the_installed_package_serves_as_its_units_say(
             "/api/users": "ada@mesh.dev",
             "/static/adminsite/admin.css": "{",
         }.items():
-            connection = HTTPConnection("127.0.0.1", port, timeout=30)
-            headers = {"Authorization": f"Token {token}"}
-            connection.request("GET", path, headers=headers)
-            assert text in connection.getresponse().read().decode(), path
-            connection.close()
+            answer = request(port, path, Authorization=f"Token {token}")
+            assert text in answer.text, path
     bytecode = machine.run("find", "/opt/meshmgmt", "-newer", "/etc/meshmgmt/env")
     assert bytecode == ""
 

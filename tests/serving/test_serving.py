@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Timer
 
@@ -55,38 +55,74 @@ def test_connections_that_say_nothing_keep_no_thread(server: Server) -> None:
         assert time.monotonic() - begun < 60
 
 
+def unit_command(name: str) -> list[str]:
+    """Return what a unit of production runs, as words of this checkout."""
+    text = (BASE_DIR / "deploy" / "systemd" / f"meshmgmt-{name}.service").read_text()
+    [command] = re.findall(r"^ExecStart=/opt/meshmgmt/bin/(.*)$", text, re.MULTILINE)
+    program, *words = command.split()
+    return [sys.executable, *(["manage.py"] if program == "meshmgmt" else []), *words]
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """What the unit of production starts: two workers, here for 100 requests each."""
+    server = Server(
+        tmp_path_factory.mktemp("units") / "var",
+        command=tuple(unit_command("web")),
+        SVC_WORKERS="2",
+        GUNICORN_CMD_ARGS="--max-requests 100 --max-requests-jitter 0",
+    )
+    server.start()
+    try:
+        yield server
+    finally:
+        assert server.stop() == 0
+
+
+@contextmanager
+def housekeeping(web: Server) -> Iterator[None]:
+    """Run what its unit starts beside the one of the workers."""
+    process = Server(web.folder)
+    process.environ = web.environ
+    process.launch(*unit_command("housekeeping"))
+    try:
+        until(web.scrapes, "the metrics port")
+        yield
+    finally:
+        assert process.stop() == 0
+
+
 def test_killed_and_recycled_workers_lose_no_count_and_leave_no_files(
-    folder: Path,
+    web: Server,
 ) -> None:
-    options = "--max-requests 100 --max-requests-jitter 0"
-    with Server(folder, SVC_WORKERS="2", GUNICORN_CMD_ARGS=options) as server:
-        before = server.scrape()
-        first = server.workers()
-        many(server, 50)
+    with housekeeping(web):
+        before = web.scrape()
+        first = web.workers()
+        many(web, 50)
         victim = min(first)
         os.kill(victim, signal.SIGKILL)
-        until(lambda: len(server.workers() - {victim}) == 2, "a new worker")
+        until(lambda: len(web.workers() - {victim}) == 2, "a new worker")
         sent = 50
         # How requests fall on the two workers is the kernel's choice.
-        while first & server.workers():
+        while first & web.workers():
             assert sent < 1000
-            many(server, 50)
+            many(web, 50)
             sent += 50
-            until(lambda: len(server.workers()) == 2, "both workers")
-        after = server.scrape()
+            until(lambda: len(web.workers()) == 2, "both workers")
+        after = web.scrape()
         for series in (LIVEZ, ANSWERED, "management_http_request_counter_total"):
             assert value_of(after, series) - value_of(before, series) == sent
         assert value_of(after, "django_http_requests_before_middlewares_total") >= sent
-        directory = server.runtime_dir / "metrics"
+        directory = web.runtime_dir / "metrics"
 
         def folded() -> bool:
             pids = {f.stem.rpartition("_")[2] for f in directory.glob("*.db")}
             # Asked each time: a worker may end after its answer to the last request.
-            live = {*server.workers(), server.housekeeper()}
+            live = {*web.workers(), web.housekeeper()}
             return pids - {"folded"} <= {str(pid) for pid in live}
 
         until(folded, "the files of ended workers gone")
-        assert server.value(LIVEZ) - value_of(before, LIVEZ) == sent
+        assert web.value(LIVEZ) - value_of(before, LIVEZ) == sent
 
 
 @pytest.mark.slow
@@ -142,36 +178,21 @@ def _answers(server: Server) -> bool:
         return False
 
 
-def unit_command(name: str) -> list[str]:
-    """Return what a unit of production runs, as words of this checkout."""
-    text = (BASE_DIR / "deploy" / "systemd" / f"meshmgmt-{name}.service").read_text()
-    [command] = re.findall(r"^ExecStart=/opt/meshmgmt/bin/(.*)$", text, re.MULTILINE)
-    program, *words = command.split()
-    return [sys.executable, *(["manage.py"] if program == "meshmgmt" else []), *words]
-
-
-def test_the_units_of_production_are_one_server(folder: Path) -> None:
-    web = Server(folder, SVC_WORKERS="2")
-    housekeeping = Server(folder)
-    housekeeping.environ = web.environ
-    web.start(*unit_command("web"))
-    try:
-        many(web, 20)
-        assert len(web.workers()) == 2
-        assert web.records(msg="HTTP response", path="/livez", status=200)
-        assert value_of(web.get("/metrics").text, LIVEZ) >= 20
+def test_the_units_of_production_are_one_server(web: Server) -> None:
+    def housekeeping_is() -> str:
         ready = web.get("/readyz")
-        assert (ready.status, ready.json["checks"]["housekeeping"]) == (200, "failed")
-        housekeeping.launch(*unit_command("housekeeping"))
-        until(web.scrapes, "the metrics port")
+        assert ready.status == 200
+        return str(ready.json["checks"]["housekeeping"])
+
+    many(web, 20)
+    until(lambda: len(web.workers()) == 2, "both workers")
+    assert web.records(msg="HTTP response", path="/livez", status=200)
+    assert value_of(web.get("/metrics").text, LIVEZ) >= 20
+    assert housekeeping_is() == "failed"
+    with housekeeping(web):
         assert web.value(LIVEZ) >= 20
-        assert web.value("mesh_processes") == 4
-        until(
-            lambda: web.get("/readyz").json["checks"]["housekeeping"] == "ok", "ready"
-        )
-        assert housekeeping.stop() == 0
-    finally:
-        assert web.stop() == 0
+        until(lambda: web.value("mesh_processes") == 4, "all processes")
+        until(lambda: housekeeping_is() == "ok", "readiness")
 
 
 @pytest.mark.slow

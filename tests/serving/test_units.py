@@ -1,13 +1,12 @@
 """The units of systemd: valid, confined, and never giving up."""
 
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.programs import program
+from tests.programs import program, ran
 from tests.servers import Server, free_port
 from tests.serving.confined import COMMON, UNITS
 from tests.serving.test_serving import LIVEZ, unit_command
@@ -35,12 +34,7 @@ def installed(tmp_path: Path) -> Path:
 
 def analyze(*words: str | Path) -> str:
     """Run systemd-analyze, which must find no fault; return what it printed."""
-    done = subprocess.run(
-        [program("systemd-analyze"), *words],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = ran(program("systemd-analyze"), *words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

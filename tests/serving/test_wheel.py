@@ -7,11 +7,9 @@ import site
 import subprocess
 import sys
 import tomllib
-import urllib.request
 import venv
 import zipfile
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -19,10 +17,11 @@ from packaging.utils import canonicalize_name
 
 import meshmgmt
 from meshmgmt.env import BASE_DIR
-from tests.programs import running
+from tests.programs import ran, running
 from tests.runfolder import clean_environ
 from tests.servers import free_port
 from tests.serving.conftest import FOLDERS
+from tests.wire import request
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 
@@ -40,14 +39,9 @@ class Installed:
 
     def run(self, *words: str, **environ: str) -> str:
         """Run a program of the environment; return what it printed."""
-        done = subprocess.run(
-            [str(self.programs / words[0]), *words[1:]],
-            cwd=self.folder,
-            env={**self.environ, **environ},
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+        program, *rest = words
+        given = {**self.environ, **environ}
+        done = ran(self.programs / program, *rest, cwd=self.folder, env=given)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -185,8 +179,8 @@ def test_the_installed_service_serves_its_pages(
             "/favicon.ico": "<svg",
             "/api/schema": "openapi",
         }.items():
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:
-                assert text in answer.read().decode(), path
+            answer = request(port, path)
+            assert (answer.status, text in answer.text) == (200, True), path
 
 
 def test_run_in_an_empty_folder_serves_and_says_how_to_get_in(
@@ -201,11 +195,7 @@ def test_run_in_an_empty_folder_serves_and_says_how_to_get_in(
     command = [program, "run", "--bind", f"127.0.0.1:{port}"]
     with running(command, port, tmp_path):
         token = (tmp_path / "meshmgmt" / "token").read_text().strip()
-        connection = HTTPConnection("127.0.0.1", port, timeout=30)
-        headers = {"Authorization": f"Token {token}"}
-        connection.request("GET", "/api/groups", headers=headers)
-        groups = json.load(connection.getresponse())
-        connection.close()
+        groups = request(port, "/api/groups", Authorization=f"Token {token}").json
     assert [group["name"] for group in groups] == ["All"]
     printed = (tmp_path / "output").read_text()
     assert f"http://127.0.0.1:{port}/admin/" in printed
