@@ -41,17 +41,17 @@ print(sum(counts) - before, flush=True)
 """
 
 
-def hold_in_another_process(path: Path) -> "subprocess.Popen[str]":
-    """Start a process that has the lock until it reads a line or is killed."""
+def started(program: str, path: Path, says: str) -> "subprocess.Popen[str]":
+    """Start a program that uses the lock until it reads a line or is killed."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(path)],
+        [sys.executable, "-c", program, str(path)],
         cwd=BASE_DIR,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "mine\n"
+    assert process.stdout.readline() == f"{says}\n"
     return process
 
 
@@ -75,7 +75,7 @@ def test_threads_queue(tmp_path: Path) -> None:
 
 def test_the_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    process = hold_in_another_process(path)
+    process = started(HOLDER, path, "mine")
     with pytest.raises(Locked), queued(str(path), 0.05):
         pytest.fail("two had the lock")
     process.communicate("done\n")
@@ -84,18 +84,10 @@ def test_the_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path) -> None:
-    path = str(tmp_path / "lock")
-    busy = subprocess.Popen(
-        [sys.executable, "-c", GREEDY, path],
-        cwd=BASE_DIR,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert busy.stdout is not None
-    assert busy.stdout.readline() == "busy\n"
+    path = tmp_path / "lock"
+    busy = started(GREEDY, path, "busy")
     for _ in range(100):
-        with queued(path, 20):
+        with queued(str(path), 20):
             pass
         time.sleep(0.001)
     theirs = int(busy.communicate("enough\n")[0])
@@ -104,7 +96,7 @@ def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path) -> None:
 
 def test_a_killed_process_lets_go(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    process = hold_in_another_process(path)
+    process = started(HOLDER, path, "mine")
     process.kill()
     process.communicate()
     with queued(str(path), 5):

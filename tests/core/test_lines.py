@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 
 MODULE = '''"""A docstring
 of two lines."""
@@ -24,8 +25,7 @@ def work() -> None:
 
 
 def lines(tree: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(tree / "scripts" / "lines"), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(sys.executable, tree / "scripts" / "lines", *words)
 
 
 @pytest.fixture

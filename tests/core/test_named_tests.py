@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 import pytest
 
@@ -10,6 +11,7 @@ from meshmgmt.env import BASE_DIR
 NAMED = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 
 
+@cache
 def defined_in(path: str) -> set[str]:
     """Return the names of all tests of a module, those in classes too."""
     tree = ast.parse((BASE_DIR / "tests" / path).read_text(encoding="utf-8"))

@@ -2,23 +2,21 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from meshmgmt.core.registry import Registry
-from meshmgmt.env import BASE_DIR
+from tests.core.trees import is_empty, modules
 
-ROOMS = ("meshmgmt", "dns", "groups", "events", "observability")
 KEPT = {
-    "events/admin/homecards.py": "_kept",
-    "meshmgmt/api/renderers.py": "_sizes",
-    "meshmgmt/api/documentation.py": "_documents",
-    "meshmgmt/delivery/worker.py": "_running",
-    "meshmgmt/explain/findings.py": "_kept",
-    "meshmgmt/explain/mapsize.py": "_warned",
-    "meshmgmt/serving/hooks.py": "_claim",
-    "observability/database/postgresql/base.py": "_silences",
+    "events.admin.homecards": "_kept",
+    "meshmgmt.api.renderers": "_sizes",
+    "meshmgmt.api.documentation": "_documents",
+    "meshmgmt.delivery.worker": "_running",
+    "meshmgmt.explain.findings": "_kept",
+    "meshmgmt.explain.mapsize": "_warned",
+    "meshmgmt.serving.hooks": "_claim",
+    "observability.database.postgresql.base": "_silences",
 }
 """What a process remembers while it runs: nobody registers there."""
 
@@ -43,29 +41,16 @@ def test_what_one_room_alone_tells_is_asked_of_just_one(
 
 def test_no_room_has_a_registry_of_another_kind() -> None:
     found = {
-        (str(path.relative_to(BASE_DIR)), name)
-        for room in ROOMS
-        for path in (BASE_DIR / room).rglob("*.py")
-        for name in empty_containers(path)
+        (module, name)
+        for module, tree in modules().items()
+        for name in empty_containers(tree)
     }
     assert found == set(KEPT.items())
 
 
-def empty_containers(path: Path) -> Iterator[str]:
+def empty_containers(tree: ast.Module) -> Iterator[str]:
     """Yield the names of a module to which something empty, to be filled, is bound."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and is_empty(node.value):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             yield ast.unparse(target)
-
-
-def is_empty(value: ast.expr | None) -> bool:
-    """Tell whether something is made without anything in it."""
-    match value:
-        case ast.List(elts=[]) | ast.Dict(keys=[]):
-            return True
-        case ast.Call(func=ast.Name(id="list" | "dict" | "set"), args=[], keywords=[]):
-            return True
-        case ast.Call(func=ast.Name(id="defaultdict" | "OrderedDict")):
-            return True
-    return False

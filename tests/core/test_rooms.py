@@ -2,31 +2,15 @@
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
 from django.apps import apps
 
 from meshmgmt.core.rooms import Room
-from meshmgmt.env import BASE_DIR
-from tests.core.test_registry import is_empty
+from tests.core.trees import is_empty, modules
 
-TOPS = ("meshmgmt", "dns", "groups", "events", "observability")
 NAMES = (ast.Name, ast.Attribute)
 ROOMS = [config for config in apps.get_app_configs() if isinstance(config, Room)]
-
-
-@cache
-def modules() -> dict[str, ast.Module]:
-    """Return every module of ours, parsed, by its dotted name."""
-    return {
-        ".".join(path.relative_to(BASE_DIR).with_suffix("").parts): ast.parse(
-            path.read_text(encoding="utf-8")
-        )
-        for top in TOPS
-        for path in (BASE_DIR / top).rglob("*.py")
-        if "migrations" not in path.parts
-    }
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
