@@ -7,7 +7,7 @@ import re
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from google.protobuf.json_format import ParseDict
 from nacl.public import PrivateKey
@@ -43,6 +43,13 @@ def recording(name: str) -> dict[str, Any]:
     return found
 
 
+def fresh_store() -> MapStore:
+    """A store that has read what the account is now."""
+    made = MapStore()
+    made.refresh()
+    return made
+
+
 class Refused(Exception):
     """A step of a recording is not possible here."""
 
@@ -63,7 +70,16 @@ class Playback:
         self.symbols[RECORDED_DOMAIN] = account["settings"]["dns_domain"]
         [everybody] = self.call("GET", "/api/groups")
         self.symbols["$group.All"] = everybody["id"]
-        self.symbols["$policy.default"] = self._default_policy(everybody["id"])
+        policy = self.call("POST", "/api/policies", open_policy(everybody["id"]))
+        self.symbols["$policy.default"] = policy["id"]
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """An account in a recorded state. Raises Refused."""
+        playback = cls()
+        for step in recording(name)["steps"]:
+            playback.play(step)
+        return playback
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Call the API. Raises Refused for an answer that is no success."""
@@ -124,11 +140,6 @@ class Playback:
             message.NetworkMap.ClearField("peerConfig")
         found: dict[str, Any] = comparable(plain(message, self.symbols))
         return found
-
-    def _default_policy(self, everybody: str) -> str:
-        policies, body = self.call("GET", "/api/policies"), open_policy(everybody)
-        made = policies[0] if policies else self.call("POST", "/api/policies", body)
-        return str(made["id"])
 
     def _store(self, step: dict[str, Any]) -> None:
         """Set columns that only signing in through a provider would set."""

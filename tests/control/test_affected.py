@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from meshmgmt.control.maps import MapStore
 from meshmgmt.control.services.sessions import logout, open_sync
-from tests.control.recordings import FOLDER, SOURCE, Playback, meta_of
+from tests.control.recordings import FOLDER, SOURCE, Playback, fresh_store, meta_of
 
 pytestmark = pytest.mark.django_db
 
@@ -22,8 +21,7 @@ class Watched:
         self.playback = Playback()
         for step in RECORDED["steps"]:
             self.playback.play(step)
-        self.store = MapStore()
-        self.store.refresh()
+        self.store = fresh_store()
         self.peers = {
             self.playback.symbols[f"$peer.{label}"]: label for label in CONNECTED
         }
@@ -58,8 +56,7 @@ class Watched:
 
     def maps(self) -> dict[str, Any]:
         """The messages for all connected peers, from a store that begins anew."""
-        fresh = MapStore()
-        fresh.refresh()
+        fresh = fresh_store()
         found = {label: fresh.as_dict(id_) for id_, label in self.peers.items()}
         for message in found.values():
             del message["NetworkMap"]["Serial"]

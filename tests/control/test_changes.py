@@ -15,6 +15,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
+from tests.control.recordings import fresh_store
 from tests.control.wholemessages import check_sync
 from tests.factories import group, peer, rule
 from tests.people import api_as, person
@@ -24,15 +25,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def store() -> MapStore:
-    made = MapStore()
-    made.refresh()
-    return made
+    return fresh_store()
 
 
 def same_as_new(store: MapStore) -> bool:
     """Whether a store that followed the changes knows what a new one reads."""
-    new = MapStore()
-    new.refresh()
+    new = fresh_store()
     store.refresh()
     ids = list(Peer.objects.values_list("pk", flat=True))
 

@@ -7,12 +7,11 @@ from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server.messages import login_responses
 from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.refusals import Code, Refused
-from tests.control.recordings import Playback, recording
+from tests.control.recordings import Playback, fresh_store, recording
 from tests.factories import account_settings, group, peer, peers, rule
 
 pytestmark = pytest.mark.django_db
@@ -32,11 +31,7 @@ def told(*peer_ids: str) -> list[pb.LoginResponse]:
     ],
 )
 def test_a_login_is_told_what_the_map_says_of_the_peer(name: str):
-    playback = Playback()
-    for step in recording(name)["steps"]:
-        playback.play(step)
-    store = MapStore()
-    store.refresh()
+    playback, store = Playback.of(name), fresh_store()
     ids = [playback.symbols[f"$peer.{label}"] for label in recording(name)["maps"]]
 
     responses = told(*ids)

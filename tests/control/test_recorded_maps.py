@@ -7,11 +7,17 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 
 from meshmgmt import env
-from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server.netbirdconfig import LIFETIME, netbird_config
 from tests.control.plain import comparable, differences
-from tests.control.recordings import FOLDER, Playback, Refused, names, recording
+from tests.control.recordings import (
+    FOLDER,
+    Playback,
+    Refused,
+    fresh_store,
+    names,
+    recording,
+)
 from tests.control.wholemessages import check_sync
 
 pytestmark = pytest.mark.django_db
@@ -21,8 +27,7 @@ MEANT = json.loads((FOLDER / "differences.json").read_text("utf-8"))
 
 def from_the_store(playback, labels):
     """What the peers are told, by label."""
-    store = MapStore()
-    store.refresh()
+    store = fresh_store()
     return {label: playback.message(store, label) for label in labels}
 
 
@@ -80,11 +85,7 @@ def assert_as_recorded(name, found):
     "name", ["29-exit_node_v6", "13-netbird_ssh", "47-version_empty"]
 )
 def test_put_together_messages_are_whole_and_harmless(name):
-    playback = Playback()
-    for step in recording(name)["steps"]:
-        playback.play(step)
-    store = MapStore()
-    store.refresh()
+    playback, store = Playback.of(name), fresh_store()
     for label in recording(name)["maps"]:
         message = store.message(playback.symbols[f"$peer.{label}"])
         parsed = pb.SyncResponse.FromString(message)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.accounts.services.users import user_set_blocked
-from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.refusals import Code
 from meshmgmt.control.services.reporting import facts_of
@@ -22,6 +21,7 @@ from meshmgmt.inventory.reports import peer_report
 from meshmgmt.inventory.standing import Standing, standings
 from observability.metrics import instruments
 from tests.control.machines import SOURCE, enrolled, meta, public_key, refusal_of
+from tests.control.recordings import fresh_store
 from tests.factories import Trail, peer
 from tests.people import person
 
@@ -215,8 +215,7 @@ def test_whatever_a_machine_says_fits_into_its_columns(said: pb.PeerSystemMeta):
 
 def test_first_posture_check_sees_what_was_reported_quietly():
     known = enrolled()
-    store = MapStore()
-    store.refresh()
+    store = fresh_store()
     open_sync(known.wg_public_key, meta(networkAddresses=[]), SOURCE)
     assert store.refresh().affected == frozenset()
     PostureCheck(name="any", checks={}).save()
@@ -225,8 +224,7 @@ def test_first_posture_check_sees_what_was_reported_quietly():
 
 def test_report_that_crosses_the_first_posture_check_is_followed():
     known = enrolled()
-    store = MapStore()
-    store.refresh()
+    store = fresh_store()
     answers = iter([False, True])
     peer_report(
         known, {"network_addresses": []}, posture_checks_exist=lambda: next(answers)
