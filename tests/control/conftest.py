@@ -6,6 +6,7 @@ import pytest
 from django.db import connections
 
 from tests.control.deployment import Deployment, deployed
+from tests.servers import GUNICORN
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +17,8 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         "SVC_RELAY_URLS": "rel://relay.test:33080",
         "SVC_RELAY_SECRET": "rsecret",
     }
-    with deployed(tmp_path_factory.mktemp("peers") / "var", told) as running:
+    folder = tmp_path_factory.mktemp("peers") / "var"
+    with deployed(folder, told, command=GUNICORN) as running:
         yield running
 
 

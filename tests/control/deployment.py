@@ -140,7 +140,7 @@ class Deployment:
 
     def metrics(self) -> dict[str, float]:
         """Return the samples of the server's metrics."""
-        lines = self.server.scrape().splitlines()
+        lines = self.server.get("/metrics").text.splitlines()
         pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
         return {name: float(value) for name, _, value in pairs}
 
