@@ -235,6 +235,13 @@ class Server:
                 start_new_session=True,
             )
 
+    def exit_status(self) -> int:
+        """Return with what it ends by itself; it is started when it is not yet."""
+        if self.process is None:
+            self.launch()
+        assert self.process is not None
+        return self.process.wait(PATIENCE)
+
     def _answers(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, self.printed()[-3000:]

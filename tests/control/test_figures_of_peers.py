@@ -5,7 +5,6 @@ import json
 import signal
 import socket
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -150,12 +149,5 @@ def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(deployment: Deplo
 
 
 def _kept(path: str) -> str:
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as bundle:
-            [name] = [n for n in bundle.namelist() if n.endswith("served.ndjson")]
-            return bundle.read(name).decode()
-    with tarfile.open(path) as bundle:
-        [name] = [n for n in bundle.getnames() if n.endswith("served.ndjson")]
-        file = bundle.extractfile(name)
-        assert file is not None
-        return file.read().decode()
+    with zipfile.ZipFile(path) as bundle:
+        return bundle.read("served.ndjson").decode()

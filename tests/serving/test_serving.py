@@ -19,7 +19,7 @@ from meshmgmt.core.locks import locked
 from meshmgmt.env import BASE_DIR
 from tests.processes import descendants, ended
 from tests.servers import Server, free_port
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 from tests.wire import HALF_BODY, half_request, request, value_of
 
 # The servers have databases of their own: one run of the suite is enough.
@@ -225,9 +225,7 @@ def test_a_taken_port_that_was_asked_for_stops_the_start(
     api = Server(folder / "two", "--bind", f"127.0.0.1:{occupied}")
     for server in (metrics, api):  # gunicorn tries for five seconds
         server.launch()
-    for server, status in ((metrics, 2), (api, 1)):
-        assert server.process is not None
-        assert server.process.wait(PATIENCE) == status
+    assert (metrics.exit_status(), api.exit_status()) == (2, 1)
     line = f"metrics port {occupied} on 127.0.0.1 cannot be used"
     assert line in metrics.printed()
     assert "--metrics-port or SVC_METRICS_PORT" in metrics.printed()
@@ -280,9 +278,7 @@ def test_a_second_server_in_the_same_runtime_directory_is_refused(
     server: Server,
 ) -> None:
     other = Server(server.folder / "other", SVC_RUNTIME_DIR=str(server.runtime_dir))
-    other.launch()
-    assert other.process is not None
-    assert other.process.wait(PATIENCE) == 2
+    assert other.exit_status() == 2
     assert "SVC_RUNTIME_DIR" in other.printed()
     assert server.get("/readyz").status == 200
     assert server.value(LIVEZ) > 0
@@ -305,9 +301,7 @@ def test_an_unusable_flag_ends_the_start_with_one_sentence(
     folder: Path, flags: tuple[str, ...], sentence: str
 ) -> None:
     server = Server(folder, *flags)
-    server.launch()
-    assert server.process is not None
-    assert server.process.wait(PATIENCE) == 2
+    assert server.exit_status() == 2
     [line] = server.printed().splitlines()
     assert sentence in line
 
@@ -350,7 +344,7 @@ def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path) -> None
         reply = server.get("/readyz")
         assert reply.json["checks"]["draining"] == "failed"
         assert server.get("/livez").status == 200
-        assert server.process.wait(PATIENCE) == 0
+        assert server.exit_status() == 0
         with pytest.raises(ConnectionRefusedError):
             server.get("/livez")
 
