@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from benchmarks.load import Connection, request
-from tests.servers import Server, running_server
+from tests.servers import GUNICORN, Server, running_server
 
 WRITES = 200
 READERS = 3
-EMAIL = "ann@corp.internal"
 
 
 def asked(connection: Connection, message: bytes) -> Any:
@@ -28,15 +27,10 @@ def asked(connection: Connection, message: bytes) -> Any:
 def test_none_is_older_than_what_another_process_has_acknowledged(
     tmp_path: Path,
 ) -> None:
-    with running_server(tmp_path / "one") as one:
+    with running_server(tmp_path / "one", None, "owner", GUNICORN) as one:
         url = one.database_url or f"sqlite:///{one.folder / 'db.sqlite3'}"
-        other = Server(tmp_path / "other", database_url=url)
-        token = one.manage("create_token", "--user", EMAIL, "--role", "owner").strip()
-        other.start()
-        try:
-            check(one, other, token)
-        finally:
-            other.stop()
+        with Server(tmp_path / "other", database_url=url, command=GUNICORN) as other:
+            check(one, other, one.token)
 
 
 def check(one: Server, other: Server, token: str) -> None:
