@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from meshmgmt.core.ids import new_id
 from meshmgmt.env import BASE_DIR
 from tests.programs import program, ran, running
 from tests.servers import Server, free_port
@@ -197,7 +198,7 @@ def traffic(server: Server) -> None:
     """Read and write, so that every family has series."""
     for path in ("/api/groups", "/nowhere", "/health"):
         server.call("GET", path)
-    server.ask("POST", "/api/groups", {"name": f"g{free_port()}"})
+    server.ask("POST", "/api/groups", {"name": new_id()})
 
 
 @pytest.mark.sqlite
