@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 
 from meshmgmt import settings
 from meshmgmt.core import context
@@ -78,6 +78,16 @@ def _forget_the_database() -> None:
     """Forget what the process remembers of its one database."""
     context.forget_account()
     ContentType.objects.clear_cache()
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Take back what a block does to the database, in the transaction of a test."""
+    mark = transaction.savepoint()
+    try:
+        yield
+    finally:
+        transaction.savepoint_rollback(mark)
 
 
 @contextmanager

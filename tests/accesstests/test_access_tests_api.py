@@ -3,8 +3,8 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
-import pytest
 from django.conf import LazySettings
 
 from meshmgmt.accesstests.models import AccessTest
@@ -12,6 +12,7 @@ from meshmgmt.accounts.models import User
 from tests.accesstests.world import World, state
 from tests.api_client import Api
 from tests.factories import Trail, group, group_id, numbered, peers, resource
+from tests.people import person
 from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok
 
 PATH = "/api/access-tests"
@@ -97,18 +98,25 @@ def test_answer_tells_how_the_test_goes(api: Api) -> None:
     assert ok(api.post(PATH, never))["state"] == "passing"
 
 
-@pytest.mark.parametrize("kind", ["peer", "group", "user"])
-def test_every_kind_of_source_is_understood(api: Api, kind: str) -> None:
+def test_every_kind_of_source_is_understood(owner: User) -> None:
     world = World()
-    owner = User.objects.get(role="owner")
     world.laptop.user = owner
     world.laptop.save()
-    source = {"peer": world.laptop, "group": world.staff, "user": owner}[kind]
-    made = world.promise("work", source, world.servers, "reach")
-    assert state(made) == "passing"
-    away = {"peer": world.guest, "group": world.guests, "user": owner}[kind]
-    target = world.guests if kind == "user" else world.servers
-    assert state(world.promise("other", away, target, "reach")) == "failing"
+    states = {
+        (
+            source._meta.model_name,
+            state(world.promise(f"t{n}", source, target, "reach")),
+        )
+        for n, (source, target) in enumerate(
+            [
+                *((good, world.servers) for good in (world.laptop, world.staff, owner)),
+                *((away, world.servers) for away in (world.guest, world.guests)),
+                (owner, world.guests),
+            ]
+        )
+    }
+    kinds = ("peer", "group", "user")
+    assert states == {*product(kinds, ("passing", "failing"))}
 
 
 def test_a_test_about_nobody_is_empty_and_so_is_one_switched_off(api: Api) -> None:
@@ -140,25 +148,23 @@ def test_group_that_goes_empties_the_test_and_the_answer_names_the_event(
     assert api.put(f"{PATH}/{made['id']}", {"enabled": True}).status == 422
 
 
-@pytest.mark.parametrize("kind", ["peer", "resource", "network", "user"])
-def test_what_is_deleted_is_let_go(api: Api, kind: str) -> None:
-    world = World()
-    if kind == "peer":
-        test, path = world.reach(), f"/api/peers/{world.server.pk}"
-    elif kind in ("resource", "network"):
-        aim = resource("printer")
-        test = world.promise("print", world.guests, aim, "never")
-        assert state(test) == "passing"
-        path = f"/api/networks/{aim.network_id}"
-        path += f"/resources/{aim.pk}" if kind == "resource" else ""
-    else:
-        person = User.objects.create(email="p@corp.test", role="user")
-        test = world.promise("person", person, world.servers, "never")
-        path = f"/api/users/{person.pk}"
-    ok(api.delete(path))
-    left = AccessTest.objects.get(pk=test.pk)
-    assert "" in (left.source_ref, left.destination_ref)
-    assert (left.enabled, left.state) == (False, "empty")
+def test_what_is_deleted_is_let_go(api: Api) -> None:
+    world, one, other = World(), resource("printer"), resource("scanner")
+    somebody = person("user")
+    ends = {
+        f"networks/{one.network_id}/resources/{one.pk}": (world.guests, one),
+        f"networks/{other.network_id}": (world.guests, other),
+        f"users/{somebody.pk}": (somebody, world.servers),
+        f"peers/{world.server.pk}": (world.laptop, world.server),
+    }
+    for path, (source, destination) in ends.items():
+        expect = "reach" if destination is world.server else "never"
+        test = world.promise(path, source, destination, expect)
+        assert (state(test) == "passing") is (source is not somebody)
+        ok(api.delete(f"/api/{path}"))
+        left = AccessTest.objects.get(pk=test.pk)
+        assert "" in (left.source_ref, left.destination_ref)
+        assert (left.enabled, left.state) == (False, "empty")
 
 
 def test_usage_of_a_group_names_tests(api: Api) -> None:
@@ -177,8 +183,9 @@ def test_more_tests_than_allowed_are_refused(api: Api, settings: LazySettings) -
     assert answer.json["message"].startswith("there are 1 access tests already")
 
 
-def test_test_of_five_thousand_to_five_thousand_ends_quickly(api: Api) -> None:
-    everybody = peers(5000)
+def test_test_of_a_thousand_to_a_thousand_ends_quickly(api: Api) -> None:
+    """A million pairs take minutes one by one."""
+    everybody = peers(2000)
     half = group("half", *everybody[::2])
     world = World()
     world.promise("all", world.staff, half, "never", enforce=False)
@@ -199,10 +206,10 @@ def test_peer_of_a_group_is_no_pair_with_itself(api: Api) -> None:
     assert made["state"] == "empty"
 
 
-@pytest.mark.parametrize("value", ["aaaaaaaaaaaaaaaaaaaa", "*.corp.lan", "x_y.lan."])
-@pytest.mark.parametrize("kind", ["access", "dns"])
-def test_odd_domains_are_judged(api: Api, kind: str, value: str) -> None:
-    aim = {"kind": "domain", "value": value}
-    answer = api.post(PATH, body(kind=kind, destination=aim, protocol="all", port=None))
-    assert answer.status == 422 or answer.json["state"] == "passing"
-    assert answer.status != 500
+def test_odd_domains_are_judged(api: Api) -> None:
+    odd = product(("access", "dns"), ("a" * 20, "*.corp.lan", "x_y.lan."))
+    for number, (kind, value) in enumerate(odd):
+        aim = {"kind": "domain", "value": value}
+        asked = body(number, kind=kind, destination=aim, protocol="all", port=None)
+        answer = api.post(PATH, asked)
+        assert answer.status == 422 or answer.json["state"] == "passing", (kind, value)

@@ -5,8 +5,6 @@ import json
 import logging
 import resource
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -27,6 +25,7 @@ from events.proof.check import check
 from groups.services import group_create
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
+from tests.databases import undone
 from tests.proof.trails import bare, command, faults, forge, tamper, write
 
 pytestmark = pytest.mark.django_db
@@ -78,16 +77,6 @@ def kinds(*files: Path) -> set[str]:
 def wipe(*models: type[Model]) -> None:
     for model in models:
         model._default_manager.all().delete()
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    """Run a block and take back what it does to the database."""
-    mark = transaction.savepoint()
-    try:
-        yield
-    finally:
-        transaction.savepoint_rollback(mark)
 
 
 def test_housekeeping_publishes_each_new_head_once(file: Path) -> None:
