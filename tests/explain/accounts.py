@@ -17,111 +17,100 @@ LABELS = ("a", "b")
 PEER_IDS = "abc"
 """Peers that all accounts have."""
 ADDRESSES = {"A": ("10.0.0.1", "10.0.0.2"), "AAAA": ("2001:db8::1", "2001:db8::2")}
-
-group_sets = st.sampled_from(
-    [frozenset(ids) for ids in ("g", "gh", "h", "gi", ("all",), "")]
-)
-prefixes = st.sampled_from(["a", "b", "a.b", "b.a", "a.a.b", ""])
-
-
-@st.composite
-def names_below(draw: st.DrawFn, domain: str, *, wildcard: bool = False) -> str:
-    prefix = draw(prefixes)
-    name = f"{prefix}.{domain}" if prefix else domain
-    return f"*.{name}" if wildcard and draw(st.integers(0, 4)) == 0 else name
-
-
-all_domains = st.sampled_from((*DOMAINS, DNS_DOMAIN))
-query_names = st.one_of(
-    all_domains.flatmap(names_below),
-    st.sampled_from(LABELS),
-    st.sampled_from((*DOMAINS, "a.example", "example")),
+SERVERS = ("9.9.9.9", "8.8.8.8", "100.71.0.1", "fd00::2")
+PREFIXES = ("a.", "b.", "a.b.", "b.a.", "a.a.b.", "")
+QUERY_NAMES = (
+    tuple(prefix + domain for domain in (*DOMAINS, DNS_DOMAIN) for prefix in PREFIXES),
+    LABELS,
+    (*DOMAINS, "a.example", "example"),
 )
 
+query_names = st.one_of(*map(st.sampled_from, QUERY_NAMES))
 
-@st.composite
-def records(draw: st.DrawFn, domain: str) -> tuple[Record, ...]:
-    """Records that keep the rules: a CNAME is alone and not at the apex."""
-    kept: dict[StoredRecord, Record] = {}
-    for _ in range(draw(st.integers(0, 6))):
-        rtype = draw(st.sampled_from(["A", "AAAA", "CNAME", "CNAME"]))
-        name = draw(names_below(domain, wildcard=True))
-        if rtype == "CNAME":
-            if name == domain:
+
+class Account(meshes.Account):
+    """Draws the parts of an account that has more of DNS."""
+
+    def snapshot(self) -> Snapshot:
+        mesh = super().snapshot()
+        return replace(
+            mesh,
+            settings=replace(mesh.settings, dns_domain=DNS_DOMAIN),
+            peers={
+                id_: peer._replace(
+                    name=id_,
+                    label=LABELS[number % 2],
+                    extra_labels=self.choice(((), ("a",), ("b",), ("b.a",))),
+                )
+                for number, (id_, peer) in enumerate(mesh.peers.items())
+            },
+            zones=self.zones(),
+            nameserver_groups=tuple(
+                self.nameserver_group(number) for number in range(self.randint(0, 5))
+            ),
+        )
+
+    def some_groups(self) -> frozenset[str]:
+        return frozenset(self.choice(("g", "gh", "h", "gi", ("all",), "")))
+
+    def zones(self) -> tuple[Zone, ...]:
+        domains = self.sample(DOMAINS, self.randint(0, len(DOMAINS)))
+        return tuple(
+            Zone(
+                id=f"z{index}",
+                name=f"Zone {index}",
+                domain=domain,
+                groups=self.some_groups(),
+                records=self.records(domain),
+                enabled=self.random() < 0.8,
+                search=self.choice((True, False)),
+            )
+            for index, domain in enumerate(domains)
+        )
+
+    def records(self, domain: str) -> tuple[Record, ...]:
+        """Records that keep the rules: a CNAME is alone and not at the apex."""
+        kept: dict[StoredRecord, Record] = {}
+        for _ in range(self.randint(0, 6)):
+            rtype = self.choice(("A", "AAAA", "CNAME", "CNAME"))
+            name = self.choice(PREFIXES) + domain
+            if self.random() < 0.2:
+                name = f"*.{name}"
+            if rtype != "CNAME":
+                content = self.choice(ADDRESSES[rtype])
+            elif name != domain:
+                content = self.choice(self.choice(QUERY_NAMES))
+            else:
                 continue
-            content = draw(query_names)
-        else:
-            content = draw(st.sampled_from(ADDRESSES[rtype]))
-        candidate = StoredRecord(name, rtype, content)
-        if not record_conflicts(candidate, kept):
-            kept[candidate] = Record(name, rtype, content, draw(st.integers(0, 600)))
-    return tuple(kept.values())
+            candidate = StoredRecord(name, rtype, content)
+            if not record_conflicts(candidate, kept):
+                kept[candidate] = Record(name, rtype, content, self.randint(0, 600))
+        return tuple(kept.values())
 
-
-@st.composite
-def zones(draw: st.DrawFn) -> tuple[Zone, ...]:
-    domains = draw(st.lists(st.sampled_from(DOMAINS), unique=True, max_size=5))
-    return tuple(
-        Zone(
-            id=f"z{index}",
-            name=f"Zone {index}",
-            domain=domain,
-            groups=draw(group_sets),
-            records=draw(records(domain)),
-            enabled=draw(st.integers(0, 4)) > 0,
-            search=draw(st.booleans()),
+    def nameserver_group(self, number: int) -> NameserverGroup:
+        primary = self.choice((True, False))
+        ips = self.choices(SERVERS, k=self.randint(1, 2))
+        domains = self.choices((*DOMAINS, DNS_DOMAIN), k=self.randint(1, 2))
+        return NameserverGroup(
+            id=f"n{number}",
+            name=f"Servers {number}",
+            nameservers=tuple(Nameserver(ip, 53 + number) for ip in ips),
+            groups=self.some_groups(),
+            domains=() if primary else tuple(domains),
+            primary=primary,
+            enabled=self.random() < 0.8,
+            search=not primary and self.choice((True, False)),
         )
-        for index, domain in enumerate(domains)
-    )
 
 
-@st.composite
-def nameserver_groups(draw: st.DrawFn) -> tuple[NameserverGroup, ...]:
-    groups = []
-    for index in range(draw(st.integers(0, 5))):
-        primary = draw(st.booleans())
-        ips = draw(
-            st.lists(
-                st.sampled_from(["9.9.9.9", "8.8.8.8", "100.71.0.1", "fd00::2"]),
-                min_size=1,
-                max_size=2,
-            )
-        )
-        domains = (
-            ()
-            if primary
-            else tuple(draw(st.lists(all_domains, min_size=1, max_size=2)))
-        )
-        groups.append(
-            NameserverGroup(
-                id=f"n{index}",
-                name=f"Servers {index}",
-                nameservers=tuple(Nameserver(ip, 53 + index) for ip in ips),
-                groups=draw(group_sets),
-                domains=domains,
-                primary=primary,
-                enabled=draw(st.integers(0, 4)) > 0,
-                search=draw(st.booleans()) and not primary,
-            )
-        )
-    return tuple(groups)
+accounts = st.integers(0, 2**32).map(Account)
 
 
-@st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
-    """A whole account."""
-    mesh = draw(meshes.snapshots())
-    return replace(
-        mesh,
-        settings=replace(mesh.settings, dns_domain=DNS_DOMAIN),
-        peers={
-            id_: peer._replace(
-                name=id_,
-                label=LABELS[number % 2],
-                extra_labels=draw(st.sampled_from([(), ("a",), ("b",), ("b.a",)])),
-            )
-            for number, (id_, peer) in enumerate(mesh.peers.items())
-        },
-        zones=draw(zones()),
-        nameserver_groups=draw(nameserver_groups()),
-    )
+def snapshots() -> st.SearchStrategy[Snapshot]:
+    """Whole accounts."""
+    return accounts.map(Account.snapshot)
+
+
+def records(domain: str) -> st.SearchStrategy[tuple[Record, ...]]:
+    """Records of a zone that keep the rules."""
+    return accounts.map(lambda account: account.records(domain))

@@ -37,6 +37,7 @@ from meshmgmt.access.models import (
 from meshmgmt.accounts.models import User
 from meshmgmt.core.names import MAX_TEXT
 from meshmgmt.core.orderedlinks import set_members
+from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.mesh import snapshot as model
 from meshmgmt.mesh.snapshot import RuleSide, Snapshot
@@ -90,14 +91,15 @@ def store(snapshot: Snapshot) -> None:
                 "UPDATE groups_group SET id = %s WHERE name = 'All'",
                 [snapshot.everybody],
             )
-    for group_id in snapshot.members:
-        Group.objects.create(id=group_id, name=group_id)
-    _store_people(snapshot)
-    _store_peers(snapshot)
-    _store_dns(snapshot)
-    _store_policies(snapshot)
-    _store_routes(snapshot)
-    _store_networks(snapshot)
+    with account_write():  # one, for each costs
+        for group_id in snapshot.members:
+            Group.objects.create(id=group_id, name=group_id)
+        _store_people(snapshot)
+        _store_peers(snapshot)
+        _store_dns(snapshot)
+        _store_policies(snapshot)
+        _store_routes(snapshot)
+        _store_networks(snapshot)
 
 
 def _store_people(snapshot: Snapshot) -> None:

@@ -10,13 +10,16 @@ from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from events.streams import batches
 from events.streams.catalogue import TRAFFIC
 from meshmgmt.access.models import Policy, PolicyRule
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.inventory.models import Peer
+from tests.access.bodies import policy as policy_body
+from tests.access.bodies import rule as rule_body
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.events.samples import traffic
@@ -32,21 +35,15 @@ def database(api: Api) -> Peer:
     """A server whose PostgreSQL the peer `web` may use, and nobody else."""
     web = peer("web", ip="100.64.7.1")
     db = peer("db", ip="100.64.7.2", dns_label="db-1")
-    sql = {
-        "name": "sql",
-        "enabled": True,
-        "action": "accept",
-        "bidirectional": False,
-        "protocol": "tcp",
-        "ports": ["5432"],
-        "sources": [group("webs", web).pk],
-        "destinations": [group("dbs", db).pk],
-    }
-    ok(
-        api.post(
-            "/api/policies", {"name": "web to db", "enabled": True, "rules": [sql]}
-        )
+    sql = rule_body(
+        name="sql",
+        bidirectional=False,
+        protocol="tcp",
+        ports=["5432"],
+        sources=[group("webs", web).pk],
+        destinations=[group("dbs", db).pk],
     )
+    ok(api.post("/api/policies", policy_body(name="web to db", rules=[sql])))
     return db
 
 
@@ -78,22 +75,18 @@ def test_plan_answers_before_and_after(api: Api, database: Peer) -> None:
     assert unasked["plan_hash"] == answer["plan_hash"]  # asking changes no plan
 
 
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
-        ("source=&destination=100.64.0.1", 400),
-        ("destination=100.64.0.1", 400),
-        ("source=SOURCE", 400),
-        ("source=SOURCE&destination=100.64.0.1&port=22", 422),
-        ("source=SOURCE&destination=100.64.0.1&protocol=gre", 400),
-    ],
-)
-def test_plan_refuses_what_is_no_question(
-    api: Api, database: Peer, query: str, status: int
-) -> None:
-    asked = query.replace("SOURCE", web().pk)
-    answer = api.delete(f"/api/peers/{database.pk}?dry_run=true&{asked}")
-    assert answer.status == status
+def test_plan_refuses_what_is_no_question(api: Api, database: Peer) -> None:
+    source, destination = f"source={web().pk}", "destination=100.64.0.1"
+    questions = {
+        f"source=&{destination}": 400,
+        destination: 400,
+        source: 400,
+        f"{source}&{destination}&port=22": 422,
+        f"{source}&{destination}&protocol=gre": 400,
+    }
+    for asked, status in questions.items():
+        answer = api.delete(f"/api/peers/{database.pk}?dry_run=true&{asked}")
+        assert answer.status == status, asked
     assert Peer.objects.filter(pk=database.pk).exists()
 
 
@@ -130,28 +123,15 @@ def test_the_answer_names_the_rule_that_lets_it_through(
     }
 
 
-@pytest.mark.parametrize("text", ["100.64.7.2", "db-1.mesh.internal", "db-1", "DB-1."])
-def test_addresses_and_names_of_peers_are_peers(
-    api: Api, database: Peer, text: str
-) -> None:
+def test_addresses_and_names_of_peers_are_peers(api: Api, database: Peer) -> None:
+    default = account_settings(dns_domain="").peers_domain
+    found = ok(explain(api, web().pk, f"db-1.{default}"))
+    assert found["destination"]["id"] == database.pk
     account_settings(dns_domain="mesh.internal")
-    found = ok(explain(api, web().pk, text, SQL))
-    assert found["destination"]["id"] == database.pk
-    assert found["verdict"] == "allowed"
-
-
-def test_names_in_the_default_domain_of_peers_are_peers(
-    api: Api, database: Peer
-) -> None:
-    domain = account_settings(dns_domain="").peers_domain
-    found = ok(explain(api, web().pk, f"db-1.{domain}"))
-    assert found["destination"]["id"] == database.pk
-
-
-def test_only_sources_may_begin(api: Api, database: Peer) -> None:
-    found = ok(explain(api, database.pk, web().pk))
-    assert found["verdict"] == "blocked"
-    assert found["obstacles"][0]["kind"] == "direction"
+    for text in ("100.64.7.2", "db-1.mesh.internal", "db-1", "DB-1."):
+        found = ok(explain(api, web().pk, text, SQL))
+        assert found["destination"]["id"] == database.pk, text
+        assert found["verdict"] == "allowed"
 
 
 def test_all_is_asked_by_default_and_its_parts_are_obstacles(
@@ -164,41 +144,41 @@ def test_all_is_asked_by_default_and_its_parts_are_obstacles(
     assert found["obstacles"][0]["kind"] == "part"
 
 
-def test_a_domain_that_nothing_routes_is_a_verdict(api: Api, database: Peer) -> None:
-    found = ok(explain(api, web().pk, "www.nowhere.test"))
+def test_what_is_in_the_way_is_told_with_a_verdict(api: Api, database: Peer) -> None:
+    """Only sources may begin, and a domain may be routed by nothing."""
+    found = ok(explain(api, database.pk, web().pk))
     assert found["verdict"] == "blocked"
-    assert found["path"] is None
+    assert found["obstacles"][0]["kind"] == "direction"
+    found = ok(explain(api, web().pk, "www.nowhere.test"))
+    assert (found["verdict"], found["path"]) == ("blocked", None)
     assert [each["kind"] for each in found["obstacles"]] == ["unrouted"]
 
 
 NOBODY = "0" * 20
 
 
-@pytest.mark.parametrize(
-    ("query", "status", "text"),
-    [
-        ("source={nobody}&destination={db}", 404, "peer"),
-        ("source=web&destination={db}", 404, "peer"),
-        ("source={db}&destination={nobody}", 404, "peer or resource"),
-        ("source={db}&destination={db}&port=22", 422, "port"),
-        ("source={db}&destination={db}&protocol=icmp&port=22", 422, "port"),
-        ("source={db}&destination={db}&protocol=gre", 400, "protocol"),
-        ("source={db}&destination={db}&protocol=tcp&port=0", 400, "port"),
-        ("source={db}&destination={db}&protocol=tcp&port=65536", 400, "port"),
-        ("source={db}&destination={db}&protocol=tcp&port=ssh", 400, "port"),
-        ("source={db}&destination=10.0.0.0/24", 400, "destination"),
-        ("source={db}&destination=a%00b", 400, "destination"),
-        ("source={db}", 400, "destination"),
-        ("destination={db}", 400, "source"),
-    ],
-)
-def test_questions_that_make_no_sense_are_refused(
-    api: Api, database: Peer, query: str, status: int, text: str
-) -> None:
-    asked = query.format(nobody=NOBODY, db=database.pk)
-    answer = api.get(f"/api/access/explain?{asked}")
-    assert answer.status == status
-    assert text in answer.json["message"]
+def test_questions_that_make_no_sense_are_refused(api: Api, database: Peer) -> None:
+    source, to_itself = f"source={database.pk}", f"destination={database.pk}"
+    both = f"{source}&{to_itself}"
+    refused = {
+        f"source={NOBODY}&{to_itself}": (404, "peer"),
+        f"source=web&{to_itself}": (404, "peer"),
+        f"{source}&destination={NOBODY}": (404, "peer or resource"),
+        f"{both}&port=22": (422, "port"),
+        f"{both}&protocol=icmp&port=22": (422, "port"),
+        f"{both}&protocol=gre": (400, "protocol"),
+        f"{both}&protocol=tcp&port=0": (400, "port"),
+        f"{both}&protocol=tcp&port=65536": (400, "port"),
+        f"{both}&protocol=tcp&port=ssh": (400, "port"),
+        f"{source}&destination=10.0.0.0/24": (400, "destination"),
+        f"{source}&destination=a%00b": (400, "destination"),
+        source: (400, "destination"),
+        to_itself: (400, "source"),
+    }
+    for asked, (status, text) in refused.items():
+        answer = api.get(f"/api/access/explain?{asked}")
+        assert answer.status == status, asked
+        assert text in answer.json["message"], asked
 
 
 def test_who_may_not_read_policies_may_not_ask(database: Peer) -> None:
@@ -279,122 +259,102 @@ def run(status: int, *arguments: str) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("destination", ["db", "100.64.7.2", "db-1"])
-def test_the_command_tells_by_its_status(database: Peer, destination: str) -> None:
-    sql = ("--protocol", "tcp", "--port", "5432")
-    assert run(0, "web", destination, *sql).startswith(
-        "web to db, TCP 5432: allowed, directly\n"
-    )
-    assert "-> add TCP 22 to policy web to db" in run(
-        1, "web", destination, "--protocol", "tcp", "--port", "22"
-    )
+def test_the_command_tells_by_its_status(database: Peer) -> None:
+    for destination in ("db", "100.64.7.2", "db-1"):
+        ends = ("web", destination, "--protocol", "tcp", "--port")
+        allowed = "web to db, TCP 5432: allowed, directly\n"
+        assert run(0, *ends, "5432").startswith(allowed)
+        assert "-> add TCP 22 to policy web to db" in run(1, *ends, "22")
     document = json.loads(run(1, database.pk, "web", "--json"))
     assert document["verdict"] == "blocked"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (("nobody", "db"), "no peer is known as 'nobody'"),
-        (("web", "nobody"), "'nobody' was not found"),
-        (("web", NOBODY), "was not found"),
-        (("twin", "db"), "several peers are known as 'twin'"),
-    ],
-)
-def test_the_command_ends_with_two_for_names_it_does_not_know(
-    database: Peer, arguments: tuple[str, ...], text: str
+def test_the_command_finds_resources_by_name_and_ends_with_two_for_what_it_knows_not(
+    database: Peer,
 ) -> None:
     peer("twin")
     peer("twin")
-    assert text in run(2, *arguments)
-
-
-def test_the_command_finds_resources_by_name(database: Peer) -> None:
     resource("file store")
-    assert NetworkResource.objects.filter(name="file store").exists()
-    assert run(1, "web", "file store").startswith(
-        "web to file store, everything: blocked"
-    )
+    blocked = "web to file store, everything: blocked"
+    assert run(1, "web", "file store").startswith(blocked)
+    unknown = {
+        ("nobody", "db"): "no peer is known as 'nobody'",
+        ("web", "nobody"): "'nobody' was not found",
+        ("web", NOBODY): "was not found",
+        ("twin", "db"): "several peers are known as 'twin'",
+    }
+    for arguments, text in unknown.items():
+        assert text in run(2, *arguments)
 
 
 PAGE = "/admin/access/reach/"
 
 
-def test_the_page_says_yes_or_no_first_and_links_what_decides(database: Peer) -> None:
-    browser = client_of(person("owner"))
-    empty = browser.get(PAGE).content.decode()
+def test_the_page_says_yes_or_no_first_and_links_what_decides(
+    database: Peer, client: Client
+) -> None:
+    empty = client.get(PAGE).content.decode()
     assert empty.count(f'data-names="{PAGE}names/"') == 2
     assert "What decides" not in empty
     asked = f"{PAGE}?source=web&destination=db&protocol=tcp&port="
-    page = browser.get(f"{asked}5432").content.decode()
+    page = client.get(f"{asked}5432").content.decode()
     policy = PolicyRule.objects.get(name="sql").policy_id
     link = f'<a href="/admin/access/policy/{policy}/change/"><bdi>web to db</bdi></a>'
     assert page.index("<h2>Yes</h2>") < page.index(link)
-    page = browser.get(f"{asked}22").content.decode()
+    page = client.get(f"{asked}22").content.decode()
     assert "<h2>No</h2>" in page
     assert f"add TCP 22 to policy {link}" in page
 
 
-@pytest.mark.parametrize(
-    ("field", "expected"),
-    [
-        ("source", [["db", "100.64.7.2"]]),
-        ("destination", [["db", "peer, 100.64.7.2"], ["db files", "network resource"]]),
-        (
-            "focus",
-            [
-                ["db", "peer, 100.64.7.2"],
-                ["dbs", "group"],
-                ["db to web", "policy"],
-                ["db files", "network resource"],
-                ["all db", "group"],
-            ],
-        ),
-    ],
-)
-def test_names_are_suggested_with_what_they_are(
-    database: Peer, field: str, expected: list[list[str]]
-) -> None:
+def test_names_are_suggested_with_what_they_are(database: Peer, client: Client) -> None:
     group("all db")
     resource("db files", address="")
     with account_write():
         policy = Policy.objects.get(name="web to db")
         policy.name = "db to web"
         policy.save()
-    path = f"{PAGE}names/?filter={field}&part=db"
-    assert client_of(person("owner")).get(path).json() == expected
-    assert client_of(person("user")).get(path).status_code in {302, 403}
+    db, files = ["db", "peer, 100.64.7.2"], ["db files", "network resource"]
+    groups = ["dbs", "group"], ["all db", "group"]
+    expected = {
+        "source": [["db", "100.64.7.2"]],
+        "destination": [db, files],
+        "focus": [db, groups[0], ["db to web", "policy"], files, groups[1]],
+    }
+    nobody = client_of(person("user"))
+    for field, names in expected.items():
+        path = f"{PAGE}names/?filter={field}&part=db"
+        assert client.get(path).json() == names
+        assert nobody.get(path).status_code in {302, 403}
 
 
-def test_what_fits_exactly_and_some_of_each_kind_are_suggested(database: Peer) -> None:
+def test_what_fits_exactly_and_some_of_each_kind_are_suggested(
+    database: Peer, client: Client
+) -> None:
     for number in range(15):
         peer(f"zz-{number:02}")
         group(f"zz-{number:02}")
     resource("zz", address="")
-    path = f"{PAGE}names/?filter=focus&part=zz"
-    found = client_of(person("owner")).get(path).json()
+    found = client.get(f"{PAGE}names/?filter=focus&part=zz").json()
     assert found[0] == ["zz", "network resource"]
     kinds = [detail.partition(",")[0] for _, detail in found[1:]]
     assert len(kinds) == 11
     assert abs(kinds.count("peer") - kinds.count("group")) == 1
 
 
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
-        ("source=nobody&destination=db&protocol=all", "no peer is known as"),
-        ("source=web&destination=nobody&protocol=all", "was not found"),
-        ("source=web&destination=db&protocol=all&port=5", "only tcp and udp do"),
-        ("source=web&destination=db&protocol=gre", "not one of the available choices"),
-        ("source=&destination=db&protocol=all", "This field is required"),
-        ("source=%3Cscript%3E&destination=db&protocol=all", "&lt;script&gt;"),
-    ],
-)
-def test_the_page_says_what_is_wrong(database: Peer, query: str, text: str) -> None:
-    response = client_of(person("owner")).get(f"{PAGE}?{query}")
-    assert response.status_code == 200
-    assert text in response.content.decode()
-    assert "<script>&" not in response.content.decode()
+def test_the_page_says_what_is_wrong(database: Peer, client: Client) -> None:
+    wrong = {
+        "source=nobody&destination=db&protocol=all": "no peer is known as",
+        "source=web&destination=nobody&protocol=all": "was not found",
+        "source=web&destination=db&protocol=all&port=5": "only tcp and udp do",
+        "source=web&destination=db&protocol=gre": "not one of the available choices",
+        "source=&destination=db&protocol=all": "This field is required",
+        "source=%3Cscript%3E&destination=db&protocol=all": "&lt;script&gt;",
+    }
+    for query, text in wrong.items():
+        response = client.get(f"{PAGE}?{query}")
+        assert response.status_code == 200
+        assert text in response.content.decode(), query
+        assert "<script>&" not in response.content.decode(), query
 
 
 def test_an_explanation_asks_little_whatever_the_size(
@@ -412,9 +372,8 @@ def why_links(page: str) -> list[str]:
 
 
 def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
-    api: Api, database: Peer
+    api: Api, database: Peer, client: Client
 ) -> None:
-    site = client_of(person("owner"))
     moment = clock.rfc3339(clock.now())
     flow = traffic(
         id="refused",
@@ -429,43 +388,44 @@ def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
     rule = PolicyRule.objects.get()
     ok(api.delete(f"/api/policies/{rule.policy_id}"))
     flows = "/admin/events/trafficevent/"
-    [link] = why_links(site.get(flows).content.decode())
-    [same] = why_links(site.get(f"{flows}refused/change/").content.decode())
+    [link] = why_links(client.get(flows).content.decode())
+    [same] = why_links(client.get(f"{flows}refused/change/").content.decode())
     assert link == same
-    page = site.get(link).content.decode()
+    page = client.get(link).content.decode()
     assert "web to db, TCP 22: blocked on the way" in page
     # The policy that is gone was there at the time of the flow.
     assert "lets only TCP 5432 through" in page
-    now = site.get(link.partition("&at=")[0]).content.decode()
+    now = client.get(link.partition("&at=")[0]).content.decode()
     assert "lets only" not in now
 
 
-def test_a_moment_that_cannot_be_is_said_beside_it(database: Peer) -> None:
-    site = client_of(person("owner"))
+def test_a_moment_that_cannot_be_is_said_beside_it(
+    database: Peer, client: Client
+) -> None:
     ends = f"source=web&destination={database.pk}&protocol=all"
     for moment in ("soon", "2999-01-01T00:00:00Z", "1999-01-01T00:00:00Z"):
-        page = site.get(f"/admin/access/reach/?{ends}&at={moment}").content.decode()
+        page = client.get(f"{PAGE}?{ends}&at={moment}").content.decode()
         assert '<ul class="errorlist" id="id_at_error"><li>at: ' in page
         assert "What decides" not in page
 
 
 def test_the_page_of_a_peer_says_whom_it_reaches_and_who_reaches_it(
-    database: Peer,
+    database: Peer, client: Client
 ) -> None:
-    site = client_of(person("owner"))
-    page = f"/admin/inventory/peer/{web().pk}/change/"
-    reaches, reached_by = site.get(page).content.decode().split("<h2>Is reached by", 1)
+    def both_parts(peer: Peer) -> list[str]:
+        page = client.get(f"/admin/inventory/peer/{peer.pk}/change/")
+        return page.content.decode().split("<h2>Is reached by", 1)
+
+    reaches, reached_by = both_parts(web())
     [link] = re.findall(r'href="(/admin/access/reach/[^"]*port[^"]*)"', reaches)
     assert "Nobody, by any rule in force" in reached_by
-    assert "<h2>Yes</h2>" in site.get(html.unescape(link)).content.decode()
-    page = f"/admin/inventory/peer/{database.pk}/change/"
-    reaches, reached_by = site.get(page).content.decode().split("<h2>Is reached by", 1)
+    assert "<h2>Yes</h2>" in client.get(html.unescape(link)).content.decode()
+    reaches, reached_by = both_parts(database)
     assert "Nobody, by any rule in force" in reaches
     assert html.unescape(link) in html.unescape(reached_by)
 
 
-def test_the_page_of_a_peer_that_takes_no_part_says_so(database: Peer) -> None:
+def test_the_page_of_a_peer_that_takes_no_part_says_so(client: Client) -> None:
     late = peer("late", approval_required=True)
-    page = f"/admin/inventory/peer/{late.pk}/change/"
-    text = client_of(person("owner")).get(page).content.decode()
-    assert "It takes no part now" in text
+    page = client.get(f"/admin/inventory/peer/{late.pk}/change/")
+    assert "It takes no part now" in page.content.decode()

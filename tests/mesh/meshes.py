@@ -78,10 +78,12 @@ class Remembering(Mesh):
 
 def snapshots() -> st.SearchStrategy[Snapshot]:
     """Accounts of three to six peers, and all that connects them."""
-    return st.integers(0, 2**32).map(lambda seed: _Account(seed).snapshot())
+    return st.integers(0, 2**32).map(lambda seed: Account(seed).snapshot())
 
 
-class _Account(random.Random):
+class Account(random.Random):
+    """Draws the parts of an account."""
+
     def snapshot(self) -> Snapshot:
         return Snapshot(
             settings=Settings(
