@@ -16,6 +16,16 @@ from meshmgmt.mesh.snapshot import (
 )
 from tests.mesh.meshes import NOW
 
+OF_NAMES = "192.0.2.0/32"
+"""The network of what is routed by its name."""
+
+
+def aim(resource: Resource) -> tuple[str, tuple[str, ...]]:
+    """Return the network and the domains of routes to a resource."""
+    if resource.is_domain:
+        return OF_NAMES, (resource.address,)
+    return resource.address, ()
+
 
 @dataclass
 class Map:
@@ -151,11 +161,10 @@ class Account:
     def add_grants(self, me: str, found: Map) -> None:
         for policy, rule in self.rules():
             for id_ in found.remotes:
-                sends = self.on(me, rule.sources, policy) and self.on(
-                    id_, rule.destinations
-                )
-                takes = self.on(id_, rule.sources, policy) and self.on(
-                    me, rule.destinations
+                sends, takes = (
+                    self.on(one, rule.sources, policy)
+                    and self.on(two, rule.destinations)
+                    for one, two in ((me, id_), (id_, me))
                 )
                 if takes or (sends and rule.bidirectional):
                     found.grants.add((policy.id, rule.id, True, id_))
@@ -167,23 +176,13 @@ class Account:
             reaching = self.reaching(resource)
             if not any(rule.accept for _, rule in reaching):
                 continue
-            network = "192.0.2.0/32" if resource.is_domain else resource.address
-            domains = (resource.address,) if resource.is_domain else ()
             mine = self.router_metric(resource.network, me)
             if mine is not None:
                 self.add_entry(me, found, resource, me, mine)
+                entry = (f"{resource.id}:{me}", *aim(resource))
                 for policy, rule in reaching:
-                    self.add_route_rules(
-                        me,
-                        found,
-                        (f"{resource.id}:{me}", network, domains),
-                        (policy, rule),
-                        {
-                            id_
-                            for id_ in known - {me}
-                            if self.on(id_, rule.sources, policy)
-                        },
-                    )
+                    users = {p for p in known if self.on(p, rule.sources, policy)}
+                    self.add_route_rules(me, found, entry, (policy, rule), users - {me})
             elif any(r.accept and self.on(me, r.sources, p) for p, r in reaching):
                 for id_ in self.all.peers:
                     metric = self.router_metric(resource.network, id_)
@@ -193,12 +192,9 @@ class Account:
     def add_entry(
         self, me: str, found: Map, resource: Resource, router: str, metric: int
     ) -> None:
-        network = "192.0.2.0/32" if resource.is_domain else resource.address
-        domains = (resource.address,) if resource.is_domain else ()
-        id_ = f"{resource.id}:{router}"
-        self.add_route(
-            me, found, (id_, resource.name, network, router, metric, domains)
-        )
+        network, domains = aim(resource)
+        named = f"{resource.id}:{router}", resource.name
+        self.add_route(me, found, (*named, network, router, metric, domains))
 
     def add_route(self, me: str, found: Map, entry: tuple[Any, ...]) -> None:
         id_, net_id, network, router, metric, domains = entry
@@ -228,42 +224,25 @@ class Account:
                 )
                 if router == me or uses:
                     id_ = route.id if route.peer else f"{route.id}:{router}"
-                    network = route.network or "192.0.2.0/32"
-                    self.add_route(
-                        me,
-                        found,
-                        (
-                            id_,
-                            route.net_id,
-                            network,
-                            router,
-                            route.metric,
-                            route.domains,
-                        ),
-                    )
+                    where = id_, route.net_id, route.network or OF_NAMES, router
+                    self.add_route(me, found, (*where, route.metric, route.domains))
         for route in mine:
             if route.enabled:
                 self.add_own_rules(me, found, route, known)
 
     def add_own_rules(self, me: str, found: Map, route: Route, known: set[str]) -> None:
         id_ = route.id if route.peer else f"{route.id}:{me}"
-        network = route.network or "192.0.2.0/32"
+        network = route.network or OF_NAMES
         ipv6 = self.all.peers[me].has_ipv6
         if not route.access_groups:
-            everywhere = ("all", None, None, True, "")
+            anything = ("all", None, None, True, "", route.domains)
             if ":" not in network:
-                found.route_rules.add(
-                    (id_, network, ("0.0.0.0/0",), *everywhere, route.domains)
-                )
-            elif ipv6:
-                found.route_rules.add((id_, network, ("::/0",), *everywhere, ()))
-            if ipv6 and route.domains:
-                found.route_rules.add(
-                    (id_, network, ("::/0",), *everywhere, route.domains)
-                )
+                found.route_rules.add((id_, network, ("0.0.0.0/0",), *anything))
+            if ipv6 and (":" in network or route.domains):
+                found.route_rules.add((id_, network, ("::/0",), *anything))
             if ipv6 and network == "0.0.0.0/0":
                 twin = f"{id_}-v6-default"
-                found.route_rules.add((twin, "::/0", ("::/0",), *everywhere, ()))
+                found.route_rules.add((twin, "::/0", ("::/0",), *anything))
             return
         for policy, rule in self.rules():
             if rule.destinations.groups & route.access_groups:

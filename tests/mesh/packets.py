@@ -5,6 +5,7 @@ allowed addresses, and rules one by one, those that drop before those that accep
 """
 
 import ipaddress
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from meshmgmt.control.protocol import management_pb2 as pb
@@ -36,12 +37,8 @@ class Wire:
         ]
         narrowest = max((n for n, _ in found), default=-1)
         peers = [route.Peer for n, route in found if n == narrowest]
-        if key in peers:
-            return all(
-                peer == key or self._is_let_through(key, peer, packet) for peer in peers
-            )
         return bool(peers) and all(
-            self._is_let_through(key, peer, packet) for peer in peers
+            peer == key or self._is_let_through(key, peer, packet) for peer in peers
         )
 
     def _address(self, of: str, known_to: str, like: str) -> str | None:
@@ -60,22 +57,14 @@ class Wire:
         source = self._address(key, other, packet.to)
         if self._address(other, key, packet.to) != packet.to or source is None:
             return False
-        drop = accept = False
-        for rule in self.maps[other].FirewallRules:
-            if rule.Direction == pb.RuleDirection.IN and rule.PeerIP == source:
-                if not speaks(rule.Protocol, packet):
-                    continue
-                port = int(rule.Port) if rule.Port else None
-                span = rule.PortInfo.range
-                if port is not None:
-                    hit = port == packet.port
-                elif span.start and span.end:
-                    hit = span.start <= packet.port <= span.end
-                else:
-                    hit = True
-                drop |= hit and rule.Action == pb.RuleAction.DROP
-                accept |= hit and rule.Action == pb.RuleAction.ACCEPT
-        return accept and not drop
+        return passes(
+            rule.Action
+            for rule in self.maps[other].FirewallRules
+            if rule.Direction == pb.RuleDirection.IN
+            and rule.PeerIP == source
+            and speaks(rule.Protocol, packet)
+            and hits(int(rule.Port or 0), rule.PortInfo.range, packet)
+        )
 
     def _is_let_through(self, key: str, router: str, packet: Packet) -> bool:
         is_domain = "/" not in packet.to and not is_address(packet.to)
@@ -83,31 +72,38 @@ class Wire:
         source = self._address(key, router, like)
         if self._address(router, key, like) is None or source is None:
             return False
-        drop = accept = False
-        for rule in self.maps[router].routesFirewallRules:
-            ranges = [ipaddress.ip_network(each) for each in rule.sourceRanges]
-            if not any(ipaddress.ip_address(source) in each for each in ranges):
-                continue
-            if rule.isDynamic != is_domain or not speaks(rule.protocol, packet):
-                continue
+
+        def leads_there(rule: pb.RouteFirewallRule) -> bool:
             if is_domain:
-                if not any(below(each, packet.to) >= 0 for each in rule.domains):
-                    continue
-            elif ipaddress.ip_address(packet.to) not in ipaddress.ip_network(
-                rule.destination, strict=False
-            ):
-                continue
-            info: Any = rule.portInfo
-            span = info.range
-            if info.port:
-                hit = info.port == packet.port
-            elif span.start and span.end:
-                hit = span.start <= packet.port <= span.end
-            else:
-                hit = True
-            drop |= hit and rule.action == pb.RuleAction.DROP
-            accept |= hit and rule.action == pb.RuleAction.ACCEPT
-        return accept and not drop
+                return any(below(each, packet.to) >= 0 for each in rule.domains)
+            return holds(rule.destination, packet.to)
+
+        return passes(
+            rule.action
+            for rule in self.maps[router].routesFirewallRules
+            if any(holds(each, source) for each in rule.sourceRanges)
+            and rule.isDynamic == is_domain
+            and speaks(rule.protocol, packet)
+            and leads_there(rule)
+            and hits(rule.portInfo.port, rule.portInfo.range, packet)
+        )
+
+
+def passes(actions: Iterable[int]) -> bool:
+    """What drops decides, then what accepts; what nothing is about is lost."""
+    found = set(actions)
+    return pb.RuleAction.ACCEPT in found and pb.RuleAction.DROP not in found
+
+
+def hits(port: int, span: Any, packet: Packet) -> bool:
+    """Whether a rule with this port or range, if it has one, is about a packet."""
+    if port:
+        return port == packet.port
+    return not (span.start and span.end) or span.start <= packet.port <= span.end
+
+
+def holds(prefix: str, address: str) -> bool:
+    return ipaddress.ip_address(address) in ipaddress.ip_network(prefix, strict=False)
 
 
 def speaks(protocol: int, packet: Packet) -> bool:
@@ -120,8 +116,7 @@ def near(route: pb.Route, to: str) -> int:
         return max((below(each, to) for each in route.Domains), default=-1)
     if route.Domains:
         return -1
-    prefix = ipaddress.ip_network(route.Network, strict=False)
-    return prefix.prefixlen if ipaddress.ip_address(to) in prefix else -1
+    return int(route.Network.split("/")[1]) if holds(route.Network, to) else -1
 
 
 def below(pattern: str, name: str) -> int:

@@ -21,16 +21,8 @@ def found(snapshot: Snapshot, peer_id: str) -> Neighbours:
 
 
 def test_a_peer_reaches_the_other_sides_of_rules_it_is_a_source_of() -> None:
-    snapshot = account(
-        rule(
-            "web",
-            side("staff"),
-            side("servers", "lan"),
-            protocol="tcp",
-            ports=(443,),
-            bidirectional=False,
-        )
-    )
+    https = {"protocol": "tcp", "ports": (443,), "bidirectional": False}
+    snapshot = account(rule("web", side("staff"), side("servers", "lan"), **https))
     [way] = found(snapshot, "a").reaches
     assert (way.policy.name, way.traffic) == ("via web", "TCP 443")
     assert (way.protocol, way.port) == ("tcp", 443)

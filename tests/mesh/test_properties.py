@@ -1,6 +1,7 @@
 """What holds of the maps of any account."""
 
 from dataclasses import replace
+from operator import attrgetter
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,12 @@ from meshmgmt.mesh.result import NetworkMap
 from meshmgmt.mesh.snapshot import Snapshot
 from tests.mesh import naive
 from tests.mesh.meshes import NOW, snapshots
+
+ROUTE = attrgetter("id", "net_id", "network", "peer_id", "metric", "domains")
+ROUTE_RULE = attrgetter(
+    *("route_id", "destination", "sources", "protocol", "port", "ports", "accept"),
+    *("policy_id", "domains"),
+)
 
 
 def flat(found: NetworkMap) -> naive.Map | None:
@@ -24,29 +31,11 @@ def flat(found: NetworkMap) -> naive.Map | None:
             for grant in found.grants
             for id_ in grant.remotes.ids
         },
-        routes={
-            (r.id, r.net_id, r.network, r.peer_id, r.metric, r.domains)
-            for r in found.routes
-        },
-        route_rules={
-            (
-                r.route_id,
-                r.destination,
-                r.sources,
-                r.protocol,
-                r.port,
-                r.ports,
-                r.accept,
-                r.policy_id,
-                r.domains,
-            )
-            for r in found.route_rules
-        },
+        routes=set(map(ROUTE, found.routes)),
+        route_rules=set(map(ROUTE_RULE, found.route_rules)),
         names=set(found.names.ids),
-        zones=None if found.dns is None else [zone.id for zone in found.dns.zones],
-        servers=None
-        if found.dns is None
-        else [group.id for group in found.dns.nameserver_groups],
+        zones=found.dns and [zone.id for zone in found.dns.zones],
+        servers=found.dns and [group.id for group in found.dns.nameserver_groups],
         logins={login: set(users) for login, users in found.ssh_logins.items()},
         files=set(found.files),
     )
