@@ -95,23 +95,24 @@ LAB_SIDE = RuleSide(groups=LAB)
 LONGER = Zone("z2", "Sub", "sub.corp.lan", STAFF, (a("a.sub.corp.lan"),))
 SHADOWED = replace(ZONE, records=(a("a.sub.corp.lan"), a("b.sub.corp.lan")))
 
+TO_NOBODY = allowing(LAB_SIDE, RuleSide())
+WILD = replace(LONGER, records=(a("*.sub.corp.lan"),))
+NOWHERE = cname("w.corp.lan", "no.corp.lan")
+NO_LABELS = (a("corp.lan"), a("a.b.corp.lan"))
+UNKEPT = (a("a.corp.lan", 0), a("b.corp.lan", 0))
+UNLIKE = (a("a.corp.lan", 60), a("a.corp.lan", 300)._replace(content="10.0.0.2"))
+ONE = Nameserver("1.1.1.1")
+SECOND = replace(PRIMARY, id="n3", name="Second")
+
 # code -> (snapshots it must fire on, object named, words in the sentence)
 FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
     "zone_shadowed": [
         (account([SHADOWED, LONGER]), "Corp", "1 name of zone corp.lan"),
         (account([LONGER, SHADOWED]), "Corp", "wins for 2 peers (ann, bob)"),
-        (
-            account([SHADOWED, replace(LONGER, records=(a("*.sub.corp.lan"),))]),
-            "Corp",
-            "2 names of zone corp.lan",
-        ),
+        (account([SHADOWED, WILD]), "Corp", "2 names of zone corp.lan"),
     ],
     "zone_overlaps_peer_domain": [
-        (
-            corp(domain="x.mesh.lan", records=(a("x.mesh.lan"),)),
-            "Corp",
-            "lies in the peers' domain",
-        ),
+        (corp(domain="x.mesh.lan"), "Corp", "lies in the peers' domain"),
         (corp(domain="lan", records=(a("db.mesh.lan"),)), "Corp", "never answers"),
     ],
     "zone_without_peers": [
@@ -121,26 +122,12 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
     ],
     "zone_empty": [(corp(records=()), "Corp", "no records")],
     "cname_target_missing": [
-        (
-            corp(records=(cname("w.corp.lan", "no.corp.lan"),)),
-            "w.corp.lan",
-            "no.corp.lan",
-        )
+        (corp(records=(NOWHERE,)), "w.corp.lan", "no.corp.lan"),
     ],
     "search_domain_unused": [
-        (
-            corp(search=True, records=(a("corp.lan"), a("a.b.corp.lan"))),
-            "Corp",
-            "search domain",
-        )
+        (corp(search=True, records=NO_LABELS), "Corp", "search domain")
     ],
-    "ttl_zero": [
-        (
-            corp(records=(a("a.corp.lan", 0), a("b.corp.lan", 0))),
-            "Corp",
-            "2 names (a.corp.lan, …)",
-        )
-    ],
+    "ttl_zero": [(corp(records=UNKEPT), "Corp", "2 names (a.corp.lan, …)")],
     "name_too_long": [
         (corp(domain=TOO_LONG), "Corp", "253"),
         (corp(unusable=(a(f"{TOO_LONG}.corp.lan"),)), f"{TOO_LONG}.corp.lan", "253"),
@@ -167,19 +154,12 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
         (office(groups=frozenset()), "Office", "no group is assigned"),
     ],
     "nameserver_repeated": [
-        (
-            office(nameservers=(Nameserver("1.1.1.1"),) * 2),
-            "Office",
-            "1.1.1.1 port 53 2 times",
-        )
+        (office(nameservers=(ONE,) * 2), "Office", "1.1.1.1 port 53 2 times")
     ],
     "group_empty": [(corp(groups=STAFF | LAB), "Lab", "Corp is meant for it")],
     "several_primaries": [
-        (
-            account(groups=[PRIMARY, replace(PRIMARY, id="n3", name="Second")]),
-            "Main",
-            "2 peers (ann, bob) with several primary groups: Main, Second",
-        )
+        (account(groups=[PRIMARY, SECOND]), "Main", "2 peers (ann, bob) with several"),
+        (account(groups=[PRIMARY, SECOND]), "Main", "primary groups: Main, Second"),
     ],
     "no_primary": [
         (account(groups=[SERVERS]), "", "2 peers (ann, bob)"),
@@ -195,23 +175,10 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
     ],
     "policy_one_sided": [
         (account(policies=allowing(RuleSide(), LAB_SIDE)), "Work", "without sources"),
-        (
-            account(policies=allowing(LAB_SIDE, RuleSide())),
-            "Work",
-            "without destinations",
-        ),
+        (account(policies=TO_NOBODY), "Work", "without destinations"),
     ],
     "ttl_differs": [
-        (
-            corp(
-                records=(
-                    a("a.corp.lan", 60),
-                    a("a.corp.lan", 300)._replace(content="10.0.0.2"),
-                )
-            ),
-            "Corp",
-            "different TTLs at 1 name (a.corp.lan)",
-        )
+        (corp(records=UNLIKE), "Corp", "different TTLs at 1 name (a.corp.lan)")
     ],
     "network_range_uneven": [
         (account(settings=Settings(dns_domain="mesh.lan", prefix_length=10)), "", "/10")
@@ -262,9 +229,7 @@ SILENT: dict[str, list[Snapshot]] = {
         account(groups=[replace(SERVERS, groups=frozenset())], unmanaged_groups=STAFF),
     ],
     "nameserver_group_without_peers": [account(), office(groups=LAB, enabled=False)],
-    "nameserver_repeated": [
-        office(nameservers=(Nameserver("1.1.1.1"), Nameserver("1.1.1.1", 54)))
-    ],
+    "nameserver_repeated": [office(nameservers=(ONE, Nameserver("1.1.1.1", 54)))],
     "group_empty": [account(), corp(groups=LAB, enabled=False)],
     "several_primaries": [
         account(),

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -75,6 +76,10 @@ def ask(account: Snapshot, name: str, rtype: str = "A") -> Explanation:
     return explain(config(account), name, rtype)
 
 
+def queried(explanation: Explanation) -> list[str]:
+    return [query.name for query in explanation.queries]
+
+
 def codes(explanation: Explanation) -> list[tuple[str, str]]:
     """(code, object) of every step, in order."""
     return [
@@ -109,11 +114,7 @@ def test_the_seeds_short_name_with_a_search_domain() -> None:
     """With search domains on for company.com a short name gets it appended."""
     account = snapshot(groups=(servers("10.0.0.53", "company.com", search=True),))
     short = ask(account, "wiki")
-    assert [query.name for query in short.queries] == [
-        "wiki.mesh.lan",
-        "wiki.company.com",
-        "wiki",
-    ]
+    assert queried(short) == ["wiki.mesh.lan", "wiki.company.com", "wiki"]
     assert short.outcome == ask(account, "wiki.company.com").outcome
     assert asked(short) == ["10.0.0.53"]
     assert short.depends
@@ -129,42 +130,30 @@ def test_search_domains_come_in_order_and_once() -> None:
             servers("2.2.2.2", "n3.lan", search=False),
         ),
     )
-    assert [search.domain for search in config(account).search_domains] == [
-        "mesh.lan",
-        "z1.lan",
-        "z3.lan",
-        "n2.lan",
-        "n1.lan",
-    ]
+    found = [search.domain for search in config(account).search_domains]
+    assert found == ["mesh.lan", "z1.lan", "z3.lan", "n2.lan", "n1.lan"]
 
 
-def test_a_short_name_ends_at_the_first_local_answer() -> None:
+def test_a_name_without_dots_is_searched_up_to_the_first_local_answer() -> None:
     account = snapshot(
         zone("z1.lan", a("x.z1.lan"), search=True),
         zone("z2.lan", a("x.z2.lan"), search=True),
     )
     short = ask(account, "x")
-    assert [query.name for query in short.queries] == ["x.mesh.lan", "x.z1.lan"]
+    assert queried(short) == ["x.mesh.lan", "x.z1.lan"]
     assert not short.depends
+    for typed in ("x.", "x.z1"):  # dots turn the search list off
+        assert len(ask(account, typed).queries) == 1
 
 
 def test_nodata_in_a_search_list_goes_on_and_is_remembered() -> None:
     account = snapshot(zone("z1.lan", a("x.z1.lan"), search=True))
     short = ask(account, "x", "AAAA")
-    assert [q.outcome.kind.value for q in short.queries] == [
-        "nxdomain",
-        "nodata",
-        "system",
-    ]
+    kinds = [query.outcome.kind.value for query in short.queries]
+    assert kinds == ["nxdomain", "nodata", "system"]
     assert short.outcome.kind is OutcomeKind.SYSTEM
     hidden = replace(account, settings=Settings(dns_domain="z0.lan"))
     assert ask(hidden, "x.z1.lan", "AAAA").outcome.kind is OutcomeKind.NODATA
-
-
-@pytest.mark.parametrize("typed", ["x.", "x.z1"])
-def test_dots_turn_the_search_list_off(typed: str) -> None:
-    account = snapshot(zone("z1.lan", a("x.z1.lan"), search=True))
-    assert len(ask(account, typed).queries) == 1
 
 
 def test_the_longest_zone_wins_and_the_shorter_is_shadowed() -> None:
@@ -257,28 +246,20 @@ def test_aliases_are_followed_and_the_second_leg_may_be_forwarded() -> None:
     assert [r.type for r in asked_itself.outcome.records] == ["CNAME"]
 
 
-def test_alias_loops_fail() -> None:
-    account = snapshot(
-        zone(
-            "corp.lan",
-            cname("a.corp.lan", "b.corp.lan"),
-            cname("b.corp.lan", "a.corp.lan"),
-        )
-    )
-    result = ask(account, "a.corp.lan")
+def chain(*names: str) -> list[Record]:
+    """Aliases, each of the next name."""
+    return [cname(*pair) for pair in pairwise(names)]
+
+
+def test_alias_loops_fail_and_eight_aliases_are_followed_and_no_more() -> None:
+    loop = zone("corp.lan", *chain("a.corp.lan", "b.corp.lan", "a.corp.lan"))
+    result = ask(snapshot(loop), "a.corp.lan")
     assert result.outcome.kind is OutcomeKind.LOOP
     assert codes(result)[-1] == ("loop", "")
-
-
-@pytest.mark.parametrize(
-    ("aliases", "kind"), [(8, OutcomeKind.ANSWER), (9, OutcomeKind.DEPTH)]
-)
-def test_eight_aliases_are_followed_and_no_more(
-    aliases: int, kind: OutcomeKind
-) -> None:
-    chain = [cname(f"n{i}.corp.lan", f"n{i + 1}.corp.lan") for i in range(aliases)]
-    account = snapshot(zone("corp.lan", *chain, a(f"n{aliases}.corp.lan")))
-    assert ask(account, "n0.corp.lan").outcome.kind is kind
+    for aliases, kind in ((8, OutcomeKind.ANSWER), (9, OutcomeKind.DEPTH)):
+        names = [f"n{i}.corp.lan" for i in range(aliases + 1)]
+        account = snapshot(zone("corp.lan", *chain(*names), a(names[-1])))
+        assert ask(account, "n0.corp.lan").outcome.kind is kind
 
 
 def test_the_peers_own_zone_is_authoritative() -> None:
@@ -423,9 +404,8 @@ def test_names_and_types_ignore_case() -> None:
 
 
 def test_too_long_candidates_are_skipped() -> None:
-    account = snapshot(
-        zone(".".join(["z" * 60] * 4), a("a." + ".".join(["z" * 60] * 4)), search=True)
-    )
+    domain = ".".join(["z" * 60] * 4)
+    account = snapshot(zone(domain, a(f"a.{domain}"), search=True))
     result = ask(account, "x" * 20)
     kinds = [query.outcome.kind.value for query in result.queries]
     assert kinds == ["nxdomain", "too_long", "system"]

@@ -58,10 +58,22 @@ def said(found: Verdict) -> tuple[str, list[str]]:
     return text_of(found.reason), [text_of(remedy) for remedy in found.remedies]
 
 
+def far(*rules: Policy, record_type: str = "A", **facts: Any) -> tuple[str, list[str]]:
+    """What is said of the name of a peer that `ann` does not see."""
+    whole = with_peer(account(), "p3", **facts)
+    whole = replace(whole, policies=rules, checks={NEW.id: NEW})
+    return said(judged(whole, "far.mesh.lan", record_type, **HIDDEN))
+
+
 def named(phrase: Phrase) -> list[tuple[str, str]]:
     return [(part.kind, part.name) for part in phrase if isinstance(part, Subject)]
 
 
+FAR_PEER = Subject("peer", "p3", "far")
+HIDDEN: dict[str, Any] = {"hidden_peer": lambda name: FAR_PEER}
+TO_FAR = policy("To far", (RuleSide(peer="p1"), RuleSide(peer="p3")))
+[TO_FAR_RULE] = TO_FAR.rules
+NEW = PostureCheck("new", {"nb_version_check": {"min_version": "0.50.0"}}, "New client")
 CORP = plain_zone("corp.test", a("www.corp.test"))
 PRIMARY = servers("9.9.9.9")
 
@@ -71,12 +83,8 @@ def test_an_answer_names_its_zone_and_needs_no_change() -> None:
     reason = "10.0.0.1, because zone Zone corp.test has www.corp.test"
     assert said(found) == (reason, [])
     assert named(found.reason) == [("zone", "Zone corp.test")]
-
-
-def test_a_name_of_a_peer_is_in_the_peers_own_zone() -> None:
-    reason, remedies = said(judged(account(), "bob"))
-    assert reason == "100.64.0.2, because the peers' own zone has bob.mesh.lan"
-    assert remedies == []
+    reason = "100.64.0.2, because the peers' own zone has bob.mesh.lan"
+    assert said(judged(account(), "bob")) == (reason, [])
 
 
 def test_a_zone_of_another_group_would_answer() -> None:
@@ -112,15 +120,11 @@ def test_all_that_keeps_a_zone_away_is_named(
     assert remedies == [f"It would resolve to 10.0.0.1 if {condition}"]
 
 
-def test_a_group_without_dns_management_would_not_help() -> None:
-    other = replace(CORP, groups=OFFICE)
-    plain = replace(account(other), unmanaged_groups=OFFICE)
-    assert judged(plain, "www.corp.test").remedies == ()
-
-
-def test_a_zone_without_the_name_would_not_help() -> None:
-    other = replace(CORP, groups=OFFICE)
-    assert judged(account(other), "mail.corp.test").remedies == ()
+def test_an_unmanaged_group_or_a_zone_without_the_name_would_not_help() -> None:
+    other = account(replace(CORP, groups=OFFICE))
+    unmanaged = replace(other, unmanaged_groups=OFFICE)
+    assert judged(unmanaged, "www.corp.test").remedies == ()
+    assert judged(other, "mail.corp.test").remedies == ()
 
 
 def test_servers_for_the_domain_of_another_group_would_be_asked() -> None:
@@ -166,9 +170,7 @@ def test_a_record_that_a_zone_lacks_is_a_remedy() -> None:
 
 
 def test_a_name_of_a_peer_out_of_reach_says_whose_it_is() -> None:
-    far = Subject("peer", "p3", "far")
-    found = judged(account(), "far.mesh.lan", hidden_peer=lambda name: far)
-    reason, remedies = said(found)
+    reason, remedies = far()
     assert reason == (
         "does not exist, because far.mesh.lan belongs to peer far, which this peer cannot"
         " reach: no policy lets the two peers meet; nobody else is asked"
@@ -177,32 +179,6 @@ def test_a_name_of_a_peer_out_of_reach_says_whose_it_is() -> None:
     reason, remedies = said(judged(account(), "nobody.mesh.lan"))
     assert "no peer is called nobody.mesh.lan" in reason
     assert remedies == []
-
-
-FAR_PEER = Subject("peer", "p3", "far")
-
-
-def far(
-    *rules: Policy,
-    record_type: str = "A",
-    checks: tuple[PostureCheck, ...] = (),
-    **facts: Any,
-) -> tuple[str, list[str]]:
-    """What is said of the name of a peer that `ann` does not see."""
-    whole = replace(
-        with_peer(account(), "p3", **facts),
-        policies=rules,
-        checks={check.id: check for check in checks},
-    )
-    found = judged(
-        whole, "far.mesh.lan", record_type, hidden_peer=lambda name: FAR_PEER
-    )
-    return said(found)
-
-
-TO_FAR = policy("To far", (RuleSide(peer="p1"), RuleSide(peer="p3")))
-[TO_FAR_RULE] = TO_FAR.rules
-NEW = PostureCheck("new", {"nb_version_check": {"min_version": "0.50.0"}}, "New client")
 
 
 def test_what_hides_a_peer_is_said_and_all_that_would_show_it() -> None:
@@ -250,7 +226,7 @@ def test_what_hides_a_peer_is_said_and_all_that_would_show_it() -> None:
 def test_rule_that_does_not_let_through_is_named(
     made: Policy, why: str, remedy: str
 ) -> None:
-    reason, remedies = far(made, checks=(NEW,))
+    reason, remedies = far(made)
     assert f"which this peer cannot reach: {why}" in reason
     assert remedies == [f"It would resolve if {remedy}"]
 
@@ -269,7 +245,7 @@ def test_routing_peer_of_a_network_is_seen_though_its_name_is_not_told() -> None
         resources=(there,),
         routers=(Router("w1", "n1", peer="p3"),),
     )
-    found = judged(whole, "far.mesh.lan", hidden_peer=lambda name: FAR_PEER)
+    found = judged(whole, "far.mesh.lan", **HIDDEN)
     assert "of which this peer sees the address alone" in said(found)[0]
 
 
@@ -277,7 +253,7 @@ def test_short_name_of_a_hidden_peer_says_whose_it_is_where_the_search_goes_on()
     None
 ):
     whole = with_peer(account(groups=(PRIMARY,)), "p3", login_expired=True)
-    found = judged(whole, "far", hidden_peer=lambda name: FAR_PEER)
+    found = judged(whole, "far", **HIDDEN)
     reason = said(found)[0]
     assert reason.startswith("forwarded to 9.9.9.9")
     assert reason.endswith("; peer far has the name, whose login expired")
@@ -318,11 +294,8 @@ def test_a_peer_that_is_not_managed_says_what_would_make_it() -> None:
 
 
 def test_broken_aliases_say_so() -> None:
-    loop = plain_zone(
-        "corp.test",
-        cname("a.corp.test", "b.corp.test"),
-        cname("b.corp.test", "a.corp.test"),
-    )
+    there, back = (("a.corp.test", "b.corp.test"), ("b.corp.test", "a.corp.test"))
+    loop = plain_zone("corp.test", cname(*there), cname(*back))
     assert "lead back to a.corp.test" in said(judged(account(loop), "a.corp.test"))[0]
 
 
