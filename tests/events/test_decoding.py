@@ -63,30 +63,3 @@ def test_null_deep_inside_is_the_same_as_absent() -> None:
     plain = sent | {"source": {**sent["source"], "id": "", "geo_location": {}}}
     plain["user"] = {}
     assert one_event(TRAFFIC.kind, sent) == one_event(TRAFFIC.kind, plain)
-
-
-@pytest.mark.parametrize(
-    ("facts", "field", "words", "status"),
-    [
-        ({"protocol": "6"}, "protocol", "must be a whole number", 400),
-        ({"flow_id": 5}, "flow_id", "must be a text", 400),
-        ({"user": []}, "user", "must be an object", 400),
-        ({"events": {}}, "events", "must be a list", 400),
-        ({"events": [None]}, "events[0]", "must be an object", 400),
-        ({"icmp": {"type": 256}}, "icmp.type", "is more than 255", 422),
-        ({"rx_bytes": -1}, "rx_bytes", "is less than 0", 422),
-        ({"rx_bytes": 10**30}, "rx_bytes", f"is more than {2**63 - 1}", 422),
-        ({"flow_id": "x" * 129}, "flow_id", "is more than 128 characters", 422),
-        ({"reporter_id": ""}, "reporter_id", "is required", 422),
-        ({"reporter_id": None}, "reporter_id", "is required", 422),
-        ({"events": [{}] * 1001}, "events", "is more than 1000 items", 422),
-        ({"user": {"name": "a\0"}}, "user.name", "holds a NUL character", 422),
-    ],
-)
-def test_a_fault_is_told_with_its_field(
-    facts: dict[str, Any], field: str, words: str, status: int
-) -> None:
-    with pytest.raises(EventFault) as caught:
-        one_event(TRAFFIC.kind, traffic(**facts))
-    fault = caught.value
-    assert (fault.field, fault.message, fault.status) == (field, words, status)

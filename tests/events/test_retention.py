@@ -95,18 +95,6 @@ def test_housekeeping_makes_the_coming_days() -> None:
 
 
 @postgresql
-def test_a_drop_that_was_interrupted_is_finished(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    partitions.ensure(TRAFFIC, [day(20)])
-    detach(20)
-    assert partitions.detached(TRAFFIC) == [day(20)]
-    keep(monkeypatch, traffic=4)
-    retention.prune()
-    assert partitions.detached(TRAFFIC) == []
-
-
-@postgresql
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_the_next_run_puts_right_what_an_interrupted_one_left(
     monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[int], None]
@@ -116,6 +104,7 @@ def test_the_next_run_puts_right_what_an_interrupted_one_left(
     keep(monkeypatch, traffic=4)
     interrupted(8)
     assert totals() == (6, 9)
+    assert (partitions.detached(TRAFFIC) == [day(8)]) is (interrupted is detach)
     retention.prune()
     assert totals() == (3, 3)
     assert partitions.detached(TRAFFIC) == []

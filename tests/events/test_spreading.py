@@ -22,13 +22,7 @@ from meshmgmt.api.exceptions import describe
 from observability.health import readiness
 from tests.events.backends import second_session
 from tests.events.commands import run
-from tests.events.days import (
-    day,
-    detach,
-    detach_half,
-    store_day,
-    totals,
-)
+from tests.events.days import day, detach, detach_half, store_day, totals
 from tests.events.samples import traffic
 from tests.races import going_on, race
 from tests.waiting import until
@@ -42,26 +36,25 @@ HELD_SECONDS: Final = 5.0
 """Seen: 0.3; generous, for the machine may be busy. A lock is waited for 20 otherwise."""
 
 
-@pytest.mark.sqlite
-@pytest.mark.parametrize("option", ["", "--dry-run", "--undo"])
-def test_streams_are_spread_on_postgresql_only(option: str) -> None:
-    with pytest.raises(CommandError, match=r"workers of PostgreSQL only, not SQLite$"):
-        run("distribute_streams", *filter(None, [option]))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--shards", "0"), "--shards: must be 1 to 32000"),
-        (("--shards", "32001"), "--shards: must be 1 to 32000"),
-        (("--shards", "4", "--undo"), "--shards and --undo exclude each other"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(
-    options: tuple[str, ...], message: str
-) -> None:
-    with pytest.raises(CommandError, match=f"^{message}$"):
+def refused(*options: str) -> str:
+    with pytest.raises(CommandError) as told:
         run("distribute_streams", *options)
+    return str(told.value)
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db
+def test_streams_are_spread_on_postgresql_only() -> None:
+    for options in ((), ("--dry-run",), ("--undo",)):
+        assert refused(*options).endswith("workers of PostgreSQL only, not SQLite")
+
+
+@pytest.mark.django_db
+def test_options_that_make_no_sense_are_refused() -> None:
+    for number in ("0", "32001"):
+        assert refused("--shards", number) == "--shards: must be 1 to 32000"
+    both = refused("--shards", "4", "--undo")
+    assert both == "--shards and --undo exclude each other"
 
 
 @pytest.fixture
@@ -72,10 +65,9 @@ def without_extension() -> None:
 
 @postgresql
 @pytest.mark.usefixtures("without_extension")
-@pytest.mark.parametrize("undo", [(), ("--undo",)])
-def test_the_extension_is_asked_for(undo: tuple[str, ...]) -> None:
-    with pytest.raises(CommandError, match=r"^the extension citus is not in"):
-        run("distribute_streams", *undo)
+def test_the_extension_is_asked_for() -> None:
+    for options in ((), ("--undo",)):
+        assert refused(*options).startswith("the extension citus is not in")
 
 
 @postgresql
@@ -85,10 +77,10 @@ def test_a_dry_run_says_what_there_is_and_what_is_in_the_way(
 ) -> None:
     for ago in (0, 3):
         store_day(ago)
-    with pytest.raises(CommandError) as refused:
+    with pytest.raises(CommandError) as told:
         call_command("distribute_streams", "--dry-run", "--json")
     report = json.loads(capsys.readouterr().out)
-    assert report["obstacle"] == str(refused.value)
+    assert report["obstacle"] == str(told.value)
     assert report["workers"] == []
     found = {each.pop("stream"): each for each in report["streams"]}
     assert found["traffic"].pop("size") > 0
@@ -121,22 +113,18 @@ def test_nothing_is_in_the_way_of_readers_of_streams_that_are_not_spread() -> No
 
 
 @pytest.mark.parametrize(
-    ("away", "sentence"),
+    ("away", "told"),
     [
         ([], ""),
-        (
-            WORKERS[1:],
-            f"1 of 2 database workers away: db3.internal:5433; {CANNOT}",
-        ),
+        (WORKERS[1:], "1 of 2 database workers away: db3.internal:5433; "),
         (
             WORKERS,
-            "2 of 2 database workers away: db2.internal:5432, db3.internal:5433; "
-            + CANNOT,
+            "2 of 2 database workers away: db2.internal:5432, db3.internal:5433; ",
         ),
     ],
 )
-def test_workers_that_are_away_are_named(away: list[Worker], sentence: str) -> None:
-    assert citus.told_away(WORKERS, away) == sentence
+def test_workers_that_are_away_are_named(away: list[Worker], told: str) -> None:
+    assert citus.told_away(WORKERS, away) == (told + CANNOT if away else "")
 
 
 def raised_by_the_database(message: str, code: str) -> DatabaseError:

@@ -32,23 +32,21 @@ def api() -> Api:
     return api_as("auditor")
 
 
-@pytest.mark.parametrize(("path", "size"), [(TRAFFIC_PATH, 1000), (PROXY_PATH, 50)])
-def test_an_empty_stream_is_an_empty_page(api: Api, path: str, size: int) -> None:
+@pytest.mark.parametrize(
+    ("path", "usual", "most"), [(TRAFFIC_PATH, 1000, 50_000), (PROXY_PATH, 50, 100)]
+)
+def test_an_empty_stream_is_an_empty_page_and_no_page_is_larger_than_the_maximum(
+    api: Api, path: str, usual: int, most: int
+) -> None:
     assert api.get(path).json == {
         "data": [],
         "page": 1,
-        "page_size": size,
+        "page_size": usual,
         "total_records": 0,
         "total_pages": 0,
     }
-
-
-@pytest.mark.parametrize(("path", "size"), [(TRAFFIC_PATH, 50_000), (PROXY_PATH, 100)])
-def test_a_page_size_above_the_maximum_is_clamped(
-    api: Api, path: str, size: int
-) -> None:
-    for number in (size + 1, 10**30, "9" * 5000):
-        assert api.get(f"{path}?page_size={number}").json["page_size"] == size
+    for number in (most + 1, 10**30, "9" * 5000):
+        assert api.get(f"{path}?page_size={number}").json["page_size"] == most
 
 
 def test_a_page_past_the_end_is_empty(api: Api) -> None:
@@ -107,28 +105,33 @@ BAD_OF = {
         "start_date=x",
     ],
 }  # fmt: skip
+ACCEPTED = ("application/json", "text/csv", "application/x-ndjson")
 
 
-@pytest.mark.parametrize(
-    ("path", "query"), [(path, bad) for path, found in BAD_OF.items() for bad in found]
-)
 def test_a_bad_value_names_its_parameter_in_json_whatever_was_asked_for(
-    api: Api, path: str, query: str
+    api: Api,
 ) -> None:
-    for accept in ("application/json", "text/csv", "application/x-ndjson"):
-        answer = api.get(f"{path}?{query}", Accept=accept)
+    wrong, seen = [], set()
+    for path, query in [(path, bad) for path, found in BAD_OF.items() for bad in found]:
+        name = query.partition("=")[0]
+        # The first of each parameter is asked for in every form.
+        for accept in ACCEPTED if (path, name) not in seen else ACCEPTED[:1]:
+            answer = api.get(f"{path}?{query}", Accept=accept)
+            if (answer.status, list(answer.fields)) != (400, [name]):
+                wrong.append((path, query, accept, answer.status, answer.json))
+        seen.add((path, name))
+    assert wrong == []
+
+
+def test_a_nul_is_refused_by_name(api: Api) -> None:
+    for path, name in (
+        (TRAFFIC_PATH, "search"),
+        (TRAFFIC_PATH, "user_id"),
+        (PROXY_PATH, "path"),
+    ):
+        answer = api.get(f"{path}?{name}=a%00b")
         assert answer.status == 400
-        assert list(answer.fields) == [query.partition("=")[0]]
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [(TRAFFIC_PATH, "search"), (TRAFFIC_PATH, "user_id"), (PROXY_PATH, "path")],
-)
-def test_a_nul_is_refused_by_name(api: Api, path: str, name: str) -> None:
-    answer = api.get(f"{path}?{name}=a%00b")
-    assert answer.status == 400
-    assert answer.fields == {name: f"{name}: must not hold a NUL character"}
+        assert answer.fields == {name: f"{name}: must not hold a NUL character"}
 
 
 def test_all_bad_values_are_named_at_once(api: Api) -> None:
@@ -138,15 +141,10 @@ def test_all_bad_values_are_named_at_once(api: Api) -> None:
 
 def test_empty_values_and_unknown_parameters_change_nothing(api: Api) -> None:
     batches.ingest_events(TRAFFIC, [traffic()])
-    query = "page=&page_size=&user_id=&protocol=&type=&search=&start_date=&colour=red"
-    query += "&page=1&page=1&colour=blue"
-    assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1
-
-
-def test_a_plus_that_nobody_escaped_is_understood(api: Api) -> None:
-    batches.ingest_events(TRAFFIC, [traffic()])
-    query = "start_date=2020-01-01T00:00:00+02:00"
-    assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1
+    empty = "page=&page_size=&user_id=&protocol=&type=&search=&start_date=&colour=red"
+    unescaped_plus = "start_date=2020-01-01T00:00:00+02:00"
+    for query in (f"{empty}&page=1&page=1&colour=blue", unescaped_plus):
+        assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1, query
 
 
 def test_traffic_is_newest_first_with_ties_by_id(api: Api) -> None:
@@ -231,30 +229,31 @@ def test_a_page_costs_a_fixed_number_of_queries(
             api.get(f"{path}?page_size={size}&search=lap")
 
 
-@pytest.mark.parametrize(("page", "read"), [(1, 2), (2, 1), (3, 0)])
-def test_a_search_that_finds_few_is_made_once(api: Api, page: int, read: int) -> None:
+def test_a_search_that_finds_few_is_made_once(api: Api) -> None:
     batches.ingest_events(TRAFFIC, [traffic() for _ in range(3)])
-    address = f"{TRAFFIC_PATH}?search=laptop&page_size=2&page={page}"
-    api.get(address)
-    with CaptureQueriesContext(connection) as queries:
-        answer = api.get(address)
-    assert (len(answer.json["data"]), answer.json["total_records"]) == (read, 3)
-    searches = [query for query in queries if "events_trafficevent" in query["sql"]]
-    assert len(searches) == (connection.vendor == "sqlite")  # COPY is not captured
+    for page, read in ((1, 2), (2, 1), (3, 0)):
+        address = f"{TRAFFIC_PATH}?search=laptop&page_size=2&page={page}"
+        api.get(address)
+        with CaptureQueriesContext(connection) as queries:
+            answer = api.get(address)
+        assert (len(answer.json["data"]), answer.json["total_records"]) == (read, 3)
+        searches = [query for query in queries if "events_trafficevent" in query["sql"]]
+        assert len(searches) == (connection.vendor == "sqlite")  # COPY is not captured
 
 
 def test_big_pages_are_sent_in_pieces_and_take_little_more_memory_than_that(
-    api: Api,
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pages, "_PIECE_ROWS", 200)
     name = "n" * 250
-    events = [traffic(source={"name": name}, flow_id=str(n)) for n in range(9000)]
+    events = [traffic(source={"name": name}, flow_id=str(n)) for n in range(2000)]
     batches.ingest_events(TRAFFIC, events)
     answer = api.get(f"{TRAFFIC_PATH}?page_size=50000")
-    assert len(answer.body) == int(answer.headers["Content-Length"]) > 8 * 2**20
-    assert len({event["flow_id"] for event in answer.json["data"]}) == 9000
+    assert len(answer.body) == int(answer.headers["Content-Length"]) > 2**20
+    assert len({event["flow_id"] for event in answer.json["data"]}) == 2000
     matching = TrafficEvent.objects.all()
     tracemalloc.start()
-    pieces = pages.newest_first(TRAFFIC, matching, 0, 50_000, total=9000)
+    pieces = pages.newest_first(TRAFFIC, matching, 0, 50_000, total=2000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3 * sum(map(len, pieces))
@@ -358,21 +357,16 @@ def test_the_trigram_index_serves_searches(text: str) -> None:
     assert "search" in plan.partition("Index Cond")[2], plan
 
 
-@pytest.mark.parametrize(
-    ("query", "total"),
-    [
-        ("method=GET", 2),
-        ("method=get", 3),
-        ("method=PROPFIND", 1),
-        ("method=other", 0),
-        ("method=GET&status=failed", 1),
-    ],
-)
-def test_totals_of_methods_are_right_for_unusual_ones_too(
-    api: Api, query: str, total: int
-) -> None:
-    methods = ("GET", "get", "PROPFIND")
-    entries = [proxy(method=method) for method in methods]
+def test_totals_of_methods_are_right_for_unusual_ones_too(api: Api) -> None:
+    entries = [proxy(method=method) for method in ("GET", "get", "PROPFIND")]
     batches.ingest_events(PROXY, [*entries, proxy(status_code=500)])
-    answer = api.get(f"{PROXY_PATH}?{query}").json
-    assert answer["total_records"] == len(answer["data"]) == total
+    totals = {
+        "method=GET": 2,
+        "method=get": 3,
+        "method=PROPFIND": 1,
+        "method=other": 0,
+        "method=GET&status=failed": 1,
+    }
+    for query, total in totals.items():
+        answer = api.get(f"{PROXY_PATH}?{query}").json
+        assert answer["total_records"] == len(answer["data"]) == total, query
