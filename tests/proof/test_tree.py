@@ -39,7 +39,7 @@ def signed() -> AuditHead:
 
 
 def test_the_tree_holds_every_event_in_the_order_of_the_trail() -> None:
-    for count in (0, 1, 300, 1024, 700):
+    for count in (0, 1, 300, 724):
         write(count)
         head = signed()
         leaves = stored_leaves()
@@ -47,7 +47,7 @@ def test_the_tree_holds_every_event_in_the_order_of_the_trail() -> None:
         assert bytes(head.root_hash) == root_of(leaf for _, leaf in leaves)
     assert {tile.level for tile in AuditTile.objects.all()} == {0, 1}
     leaves = stored_leaves()
-    for place in (0, 255, 256, 1500, len(leaves) - 1):
+    for place in (0, 255, 256, 1000, len(leaves) - 1):
         assert tree.index_of(leaves[place][0]) == place
     assert tree.index_of(leaves[-1][0] + 1) is None
     assert tree.index_of(0) is None
@@ -135,19 +135,18 @@ def test_the_private_key_is_stored_sealed_only() -> None:
     assert keys.private_key(key).private_bytes_raw() not in bytes(key.sealed)
 
 
-@pytest.mark.parametrize(
-    ("sql", "kind"),
-    [
-        ("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", "changed"),
-        ("UPDATE events_auditevent SET meta = '{{}}' WHERE id = %s", "changed"),
-        ("DELETE FROM events_auditevent WHERE id = %s", "removed"),
-    ],
-)
-def test_a_check_names_the_event_that_was_touched(sql: str, kind: str) -> None:
+def test_a_check_names_the_event_that_was_touched() -> None:
     ids = write(300)
     signed()
-    tamper(sql.replace("{{}}", "{}"), ids[77])
-    assert faults() == [(kind, f"event {ids[77]}")]
+    tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", ids[77])
+    assert faults() == [("changed", f"event {ids[77]}")]
+    tamper("UPDATE events_auditevent SET meta = '{}' WHERE id = %s", ids[80])
+    tamper("DELETE FROM events_auditevent WHERE id = %s", ids[270])
+    assert faults() == [
+        ("changed", f"event {ids[77]}"),
+        ("changed", f"event {ids[80]}"),
+        ("removed", f"event {ids[270]}"),
+    ]
 
 
 def test_a_check_names_an_event_that_was_slipped_in() -> None:
