@@ -93,7 +93,7 @@ def flat(content: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def test_cells_of_events_are_what_their_texts_hold(
     stream: Stream, data: st.DataObject
 ) -> None:
-    events = data.draw(st.lists(CONTENTS[stream.name], max_size=9))
+    events = data.draw(st.lists(CONTENTS[stream.name], max_size=4))
     stored = [orjson.dumps(event) for event in events]
     heading = b"".join(csv_pieces(stream, [])).decode()
     fields = heading.removesuffix("\r\n").split(",")
