@@ -3,7 +3,6 @@
 import datetime as dt
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.db import connection, transaction
+from django.db import connection
 from hypothesis import HealthCheck, given, settings
 
 from dns.services.nameservers import dns_settings_update
@@ -45,6 +44,7 @@ from meshmgmt.mesh.snapshot import (
 from meshmgmt.meshstate import load, load_among, load_around
 from observability.metrics.instruments import REGISTRY
 from tests.api_client import Api
+from tests.databases import undone
 from tests.dns.bodies import record, zone
 from tests.explain.accounts import snapshots
 from tests.explain.pure import NO_GROUPS, config, machine, mesh, placed, policy
@@ -56,10 +56,6 @@ from tests.races import race
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
-
-
-class _Undo(Exception):
-    pass
 
 
 shown = PeerDnsSerializer.plain
@@ -95,7 +91,7 @@ def _compare_reach(whole: Mesh, snapshot: Snapshot) -> None:
 
 def _compare(drawn: Snapshot) -> None:
     snapshot = storable(drawn)
-    with suppress(_Undo), transaction.atomic():
+    with undone():
         store(snapshot)
         expected, loaded = mesh(snapshot), mesh(load())
         for peer_id in snapshot.peers:
@@ -103,7 +99,6 @@ def _compare(drawn: Snapshot) -> None:
             assert _gets(loaded, peer_id) == gets
             assert _gets(mesh(load_around(peer_id)), peer_id) == gets
         _compare_reach(expected, snapshot)
-        raise _Undo
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -230,26 +225,18 @@ def test_first_cause_wins_when_everybody_is_seen_too() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 20])
-def test_one_peer_needs_as_many_queries_whatever_the_size(
+def test_one_peer_and_all_need_as_many_queries_whatever_the_size(
     size: int, django_assert_num_queries: Any
 ) -> None:
     store(_account_of(size))
     with django_assert_num_queries(18):
-        config = peer_dns("p0")
-    assert len(config.zones) == size + 1
-    assert len(config.nameserver_groups) == size
-    assert len(config.visible_peers) == size
-
-
-@pytest.mark.parametrize("size", [1, 20])
-def test_all_peers_need_as_many_queries_whatever_the_size(
-    size: int, django_assert_num_queries: Any
-) -> None:
-    store(_account_of(size))
+        one = peer_dns("p0")
+    assert len(one.zones) == size + 1
+    assert len(one.nameserver_groups) == len(one.visible_peers) == size
     with django_assert_num_queries(16):
         configs = list(all_peer_dns())
     assert len(configs) == size
-    assert shown(configs[0]) == shown(peer_dns("p0"))
+    assert shown(configs[0]) == shown(one)
 
 
 def _account_of(size: int) -> Snapshot:
@@ -336,29 +323,21 @@ def test_large_map_is_warned_of_where_nobody_can_note_it(
     assert [vars(entry)["peer_id"] for entry in caplog.records] == ["p3"]
 
 
-def test_each_configuration_is_measured() -> None:
-    store(_account_of(2))
-    before = _count("management_account_network_map_object_count_count")
-    peer_dns("p0")
-    list(all_peer_dns())
-    assert _count("management_account_network_map_object_count_count") == before + 3
-    name = "management_account_get_peer_network_map_duration_ms_count"
-    assert _count(name) >= 3
-
-
-def test_computing_every_peer_is_measured_once_when_it_is_complete() -> None:
+def test_configurations_are_measured_and_computing_all_once_when_complete() -> None:
     store(_account_of(3))
+    objects = "management_account_network_map_object_count_count"
     family = "management_account_update_account_peers_duration_ms"
-    single = "management_account_get_peer_network_map_duration_ms_sum"
-    runs, total, parts = (
-        _count(n) for n in (f"{family}_count", f"{family}_sum", single)
-    )
+    single = "management_account_get_peer_network_map_duration_ms"
+    names = (f"{family}_count", f"{family}_sum", f"{single}_sum", objects)
+    runs, total, parts, made = map(_count, names)
     assert len(list(all_peer_dns())) == 3
     assert _count(f"{family}_count") == runs + 1
-    assert _count(f"{family}_sum") - total > _count(single) - parts > 0
+    assert _count(f"{family}_sum") - total > _count(f"{single}_sum") - parts > 0
     next(all_peer_dns())
     peer_dns("p0")
     assert _count(f"{family}_count") == runs + 1
+    assert _count(objects) == made + 5
+    assert _count(f"{single}_count") >= 5
 
 
 def _count(sample: str) -> float:
