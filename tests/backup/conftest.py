@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.backup.files import OLD, SECRET, run
+from tests.backup.files import SECRET, brief, run
 from tests.databases import KIND, Elsewhere, elsewhere
 
 _current: list[Path] = []
@@ -29,7 +29,7 @@ def current(beside: Elsewhere, tmp_path_factory: pytest.TempPathFactory) -> Path
     if not _current:
         file = tmp_path_factory.mktemp("current") / "file"
         with beside(KIND):
-            run("restore", OLD)
+            run("restore", brief())
             run("backup", file)
         _current.append(file)
     return _current[0]

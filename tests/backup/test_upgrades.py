@@ -9,6 +9,7 @@ from meshmgmt.backup import schema
 from tests.api_client import Api
 from tests.backup.files import OLD, SCHEMAS, TOKEN, manifest, rows, run
 from tests.databases import KIND, Elsewhere
+from tests.people import person, token_of
 
 NAMED = {
     "/api/groups": "groups_group",
@@ -64,11 +65,11 @@ def test_the_oldest_file_names_every_app_that_has_tables() -> None:
 
 @pytest.mark.sqlite
 def test_readiness_names_migrations_that_are_missing(beside: Elsewhere) -> None:
-    with beside(KIND):
-        run("restore", OLD)
+    with beside(KIND, migrated=True):
+        token = token_of(person())
         assert Api().get("/readyz").json["checks"]["migrations"] == "ok"
         call_command("migrate", "movingin", "zero", verbosity=0)
-        answer = Api(TOKEN).get("/readyz?verbose")
+        answer = Api(token).get("/readyz?verbose")
         assert answer.status == 503
         assert answer.json["checks"]["migrations"] == "failed"
         assert "first movingin.0001_initial: run migrate" in answer.body.decode()
