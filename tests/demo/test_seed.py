@@ -74,12 +74,6 @@ def test_the_same_random_seed_gives_the_same_mesh() -> None:
     assert first["history"] != other["history"]
 
 
-def test_users_and_tokens_are_no_other_data() -> None:
-    people.token_of(people.person("owner"))
-    assert seed()["seeded"]
-    assert User.objects.count() == 13
-
-
 def test_a_database_with_other_data_is_refused() -> None:
     group_create(name="mine")
     before = AuditEvent.objects.count()
@@ -112,16 +106,15 @@ def test_its_events_are_no_older_than_what_is_kept(settings: Any) -> None:
     assert timedelta(hours=20) < now - min(drawn) < timedelta(hours=22)
 
 
-def test_a_day_of_retention_is_enough(settings: Any) -> None:
+def test_a_day_of_retention_is_enough_beside_users_and_shows_no_progress_bar(
+    settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Users and tokens are no other data, and nobody would see the bar."""
+    people.token_of(people.person("owner"))
     day = {"traffic_retention_days": 1, "proxy_retention_days": 1}
     settings.SVC = replace(settings.SVC, **day)
-    call_command("seed", "--json")
-    assert TrafficEvent.objects.count() == streams.FLOWS + streams.REFUSED
-    assert ProxyEntry.objects.count() == streams.VISITS + streams.GUESSES
-
-
-def test_no_progress_bar_where_nobody_would_see_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     call_command("seed")
     assert capsys.readouterr().err == ""
+    assert User.objects.count() == 13
+    assert TrafficEvent.objects.count() == streams.FLOWS + streams.REFUSED
+    assert ProxyEntry.objects.count() == streams.VISITS + streams.GUESSES
