@@ -18,6 +18,7 @@ from meshmgmt.api.retries import KEPT, forget_old_answers, marks_of, parse_key
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.core.transactions import account_write, joined_write
 from tests.api_client import Answer, Api
+from tests.dns.bodies import zone
 from tests.events.backends import second_session, waiting_pid
 from tests.people import api_as, api_of, person, token_of
 from tests.races import race
@@ -124,15 +125,7 @@ class TestOneKey:
         assert not [q for q in asked.captured_queries if "keptanswer" in q["sql"]]
 
     def test_a_zone_file_is_read_whole(self, api: Api) -> None:
-        group = api.post(GROUPS, {"name": "web"}).json["id"]
-        zone = {
-            "name": "apps",
-            "domain": "apps.test",
-            "enabled": True,
-            "enable_search_domain": False,
-            "distribution_groups": [group],
-        }
-        made = api.post("/api/dns/zones", zone).json["id"]
+        made = api.post("/api/dns/zones", zone(domain="apps.test")).json["id"]
         path, text = f"/api/dns/zones/{made}/zonefile", b"wiki 300 IN A 192.0.2.1\n"
         answers = [api.put(path, text, **KEY) for _ in range(2)]
         assert [len(each.json["added"]) for each in answers] == [1, 1]

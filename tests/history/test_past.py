@@ -19,6 +19,7 @@ from meshmgmt.explain.answers import peer_dns
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_update
 from tests.api_client import Api
+from tests.dns import bodies
 from tests.factories import account_settings, group, newest_event, peer, peers, rule
 from tests.history.writes import Writer, check_at_random
 from tests.people import api_as, person
@@ -146,21 +147,22 @@ def test_what_machines_report_has_no_history() -> None:
     assert "no history" in answer.json["message"]
 
 
+def named_by_zone(api: Api, made: Group) -> str:
+    """Make a zone for a group, with a record; return where it is."""
+    zone = bodies.zone(domain="web.example", distribution_groups=[made.pk])
+    path = f"/api/dns/zones/{ok(api.post('/api/dns/zones', zone))['id']}"
+    record = bodies.record(name="web.example", content="10.9.8.7")
+    ok(api.post(f"{path}/records", record))
+    return path
+
+
 def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
     alpha = peer("alpha")
     made = group("web", alpha)
     api = api_as()
-    zone = {
-        "name": "z",
-        "domain": "web.example",
-        "distribution_groups": [made.pk],
-        "enable_search_domain": False,
-    }
-    zone_id = ok(api.post("/api/dns/zones", zone))["id"]
-    record = {"name": "web.example", "type": "A", "content": "10.9.8.7", "ttl": 300}
-    ok(api.post(f"/api/dns/zones/{zone_id}/records", record))
+    zone = named_by_zone(api, made)
     moment = now()
-    ok(api.delete(f"/api/dns/zones/{zone_id}"))
+    ok(api.delete(zone))
     for command in (
         ["explain", alpha.pk, "web.example"],
         ["netmap", alpha.pk, "--json"],
@@ -179,15 +181,7 @@ def test_an_order_and_parts_are_no_hindrance(api: Api) -> None:
     moment, before = now(), answers(api)
     body = {"name": "web", "peers": [beta.pk, alpha.pk]}
     ok(api.put(f"/api/groups/{made.pk}", body))
-    zone = {
-        "name": "z",
-        "domain": "web.example",
-        "distribution_groups": [made.pk],
-        "enable_search_domain": False,
-    }
-    path = f"/api/dns/zones/{ok(api.post('/api/dns/zones', zone))['id']}/records"
-    record = {"name": "web.example", "type": "A", "content": "10.9.8.7", "ttl": 300}
-    ok(api.post(path, record))
+    named_by_zone(api, made)
     assert answers(api, moment) == before
 
 

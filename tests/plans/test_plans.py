@@ -14,6 +14,7 @@ from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
 from meshmgmt.plans.planner import essence
 from tests.api_client import Api
+from tests.dns import bodies
 from tests.factories import Trail, group, peer
 from tests.people import api_as, api_of, person
 from tests.resource_contract import ok, stored
@@ -41,14 +42,9 @@ def deeds(planned: Body) -> set[tuple[str, str, str]]:
 
 
 def zone(api: Api, made: Group, domain: str = "web.example") -> Body:
-    body = {
-        "name": "web zone",
-        "domain": domain,
-        "distribution_groups": [made.pk],
-        "enable_search_domain": False,
-    }
+    body = bodies.zone(name="web zone", domain=domain, distribution_groups=[made.pk])
     zone: Body = ok(api.post("/api/dns/zones", body))
-    record = {"name": domain, "type": "A", "content": "10.0.0.1", "ttl": 300}
+    record = bodies.record(name=domain)
     ok(api.post(f"/api/dns/zones/{zone['id']}/records", record))
     return zone
 
