@@ -159,95 +159,57 @@ def test_peers_of_one_name_get_labels_of_their_own() -> None:
     assert labels[4:] == ["peer", "a-b-c", "peer-0-4"]
 
 
-BAD: list[tuple[str, Any, str, str]] = [
-    ("no JSON", b"{\n", "", "not JSON"),
-    ("no UTF-8", b'{"name":"\xff"}\n', "", "not JSON"),
-    ("array", [], "", "not a JSON object"),
-    ("no key", {"name": "x"}, "wg_public_key", "is required"),
-    (
-        "no name",
-        {"wg_public_key": public_key(9)},
-        "name",
-        "name is required for a new peer",
-    ),
-    ("short key", line(9, wg_public_key="AAAA"), "wg_public_key", "32 bytes"),
-    (
-        "odd key",
-        line(9, wg_public_key=public_key(9)[:-2] + "B="),
-        "wg_public_key",
-        "32 bytes",
-    ),
-    (
-        "key with space",
-        line(9, wg_public_key=public_key(9) + " "),
-        "wg_public_key",
-        "32 byt",
-    ),
-    ("unknown field", line(9, colour="red"), "colour", "'colour' is not a field"),
-    ("number as text", line(9, geoname_id="1"), "geoname_id", "must be a whole number"),
-    ("truth as number", line(9, ssh_enabled=1), "ssh_enabled", "must be a boolean"),
-    ("null", line(9, os=None), "os", "must be a string"),
-    ("blank name", line(9, name=" "), "name", "must not be empty or blank"),
-    ("long name", line(9, name="x" * 256), "name", "at most 255 characters"),
-    ("NUL", line(9, os="a\0"), "os", "must not contain NUL"),
-    ("no address", line(9, ip="100.64.0.300"), "ip", "is not an IPv4 address"),
-    ("IPv6 as IPv4", line(9, ip="fd00::1"), "ip", "is not an IPv4 address"),
-    ("other range", line(9, ip="10.0.0.1"), "ip", "not within the account's network"),
-    ("network address", line(9, ip="100.64.0.0"), "ip", "cannot be the address"),
-    ("broadcast", line(9, ip="100.127.255.255"), "ip", "cannot be the address"),
-    ("taken address", line(9, ip="100.64.0.77"), "ip", "another peer has the address"),
-    ("taken IPv6", line(9, ipv6="fd00:0::77"), "ipv6", "another peer has the address"),
-    ("no IPv6", line(9, ipv6="fd00::x"), "ipv6", "is not an IPv6 address"),
-    ("zone", line(9, ipv6="fe80::1%eth0"), "ipv6", "has no zone"),
-    ("nobody", line(9, user="no@mesh.dev"), "user", "no user has the e-mail address"),
-    ("label", line(9, extra_dns_labels=["A_b"]), "extra_dns_labels[0]", "lower case"),
-    (
-        "label twice",
-        line(9, extra_dns_labels=["a", "a"]),
-        "extra_dns_labels[1]",
-        "given twice",
-    ),
-    ("flag", line(9, local_flags={"x": True}), "local_flags.x", "is not one of"),
-    ("flag type", line(9, local_flags={"x": 1}), "local_flags", "object of booleans"),
-    ("time", line(9, last_seen="yesterday"), "last_seen", "RFC 3339 time"),
-    ("time without zone", line(9, last_seen="2026-01-01T00:00:00"), "last_seen", "RFC"),
-    (
-        "no time in UTC",
-        line(9, last_seen="0001-01-01T00:00:00+01:00"),
-        "last_seen",
-        "RFC",
-    ),
-    ("never", line(9, created_at="0001-01-01T00:00:00Z"), "created_at", "RFC 3339"),
-    ("geo", line(9, geoname_id=-1), "geoname_id", "must be from 0"),
-    ("country", line(9, country_code="GER"), "country_code", "at most 2 characters"),
-    (
-        "connection",
-        line(9, connection_ip="x"),
-        "connection_ip",
-        "must be an IP address",
-    ),
-    (
-        "connection in a zone",
-        line(9, connection_ip="fe80::1%" + "x" * 40),
-        "connection_ip",
-        "no zone",
-    ),
-    ("long line", b'"' + b"x" * 70000, "", "longer than 65536 bytes"),
+BAD: list[tuple[Any, str, str]] = [
+    (b"{\n", "", "not JSON"),
+    (b'{"name":"\xff"}\n', "", "not JSON"),
+    ([], "", "not a JSON object"),
+    ({"name": "x"}, "wg_public_key", "is required"),
+    ({"wg_public_key": public_key(9)}, "name", "name is required for a new peer"),
+    (line(9, wg_public_key="AAAA"), "wg_public_key", "32 bytes"),
+    (line(9, wg_public_key=public_key(9)[:-2] + "B="), "wg_public_key", "32 bytes"),
+    (line(9, wg_public_key=public_key(9) + " "), "wg_public_key", "32 byt"),
+    (line(9, colour="red"), "colour", "'colour' is not a field"),
+    (line(9, geoname_id="1"), "geoname_id", "must be a whole number"),
+    (line(9, ssh_enabled=1), "ssh_enabled", "must be a boolean"),
+    (line(9, os=None), "os", "must be a string"),
+    (line(9, name=" "), "name", "must not be empty or blank"),
+    (line(9, name="x" * 256), "name", "at most 255 characters"),
+    (line(9, os="a\0"), "os", "must not contain NUL"),
+    (line(9, ip="100.64.0.300"), "ip", "is not an IPv4 address"),
+    (line(9, ip="fd00::1"), "ip", "is not an IPv4 address"),
+    (line(9, ip="10.0.0.1"), "ip", "not within the account's network"),
+    (line(9, ip="100.64.0.0"), "ip", "cannot be the address"),
+    (line(9, ip="100.127.255.255"), "ip", "cannot be the address"),
+    (line(9, ip="100.64.0.77"), "ip", "another peer has the address"),
+    (line(9, ipv6="fd00:0::77"), "ipv6", "another peer has the address"),
+    (line(9, ipv6="fd00::x"), "ipv6", "is not an IPv6 address"),
+    (line(9, ipv6="fe80::1%eth0"), "ipv6", "has no zone"),
+    (line(9, user="no@mesh.dev"), "user", "no user has the e-mail address"),
+    (line(9, extra_dns_labels=["A_b"]), "extra_dns_labels[0]", "lower case"),
+    (line(9, extra_dns_labels=["a", "a"]), "extra_dns_labels[1]", "given twice"),
+    (line(9, local_flags={"x": True}), "local_flags.x", "is not one of"),
+    (line(9, local_flags={"x": 1}), "local_flags", "object of booleans"),
+    (line(9, last_seen="yesterday"), "last_seen", "RFC 3339 time"),
+    (line(9, last_seen="2026-01-01T00:00:00"), "last_seen", "RFC"),
+    (line(9, last_seen="0001-01-01T00:00:00+01:00"), "last_seen", "RFC"),
+    (line(9, created_at="0001-01-01T00:00:00Z"), "created_at", "RFC 3339"),
+    (line(9, geoname_id=-1), "geoname_id", "must be from 0"),
+    (line(9, country_code="GER"), "country_code", "at most 2 characters"),
+    (line(9, connection_ip="x"), "connection_ip", "must be an IP address"),
+    (line(9, connection_ip="fe80::1%" + "x" * 40), "connection_ip", "no zone"),
+    (b'"' + b"x" * 70000, "", "longer than 65536 bytes"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("entry", "field", "text"),
-    [case[1:] for case in BAD],
-    ids=[case[0] for case in BAD],
-)
-def test_faulty_line_stops_everything(entry: Any, field: str, text: str) -> None:
+def test_faulty_line_stops_everything() -> None:
     peer(ip="100.64.0.77", ipv6="fd00::77")
-
-    found = faults(line(1), entry, line(2))
-
-    assert [(number, name) for number, name, _ in found] == [(2, field)]
-    assert text in found[0][2]
+    others = []
+    for entry, field, text in BAD:
+        found = faults(line(1), entry, line(2))
+        named = [(number, name) for number, name, _ in found] == [(2, field)]
+        if not named or text not in found[0][2]:
+            others.append((entry, found))
+    assert others == []
 
 
 def test_all_faults_are_told_with_their_lines() -> None:
