@@ -173,7 +173,7 @@ class Moved:
 def moved(
     origin: Origin, django_db_setup: None, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Moved]:
-    """Move in once for all tests, which only look; undo it after them."""
+    """Move in once for all tests, which begin there; undo it after them."""
     with django_db_blocker.unblock(), transaction.atomic():
         # As `create_token` makes it: without a name.
         owner = person("owner", email="root@origin.test", name="")
@@ -283,41 +283,72 @@ class TestMovedIn:
         for row in others:
             assert left[row["name"]] == f"it is {row['state']}"
 
+    def test_comparison_names_each_field_that_differs(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        api = moved.api
+        policy = ok(api.get("/api/policies"))[0]
+        policy["rules"][0]["bidirectional"] ^= True
+        ok(api.put(f"/api/policies/{policy['id']}", policy))
+        [zone, *_] = ok(api.get("/api/dns/zones"))
+        record = zone["records"][0]
+        path = f"/api/dns/zones/{zone['id']}/records/{record['id']}"
+        ok(api.put(path, record | {"ttl": record["ttl"] + 1}))
+        gone = ok(api.get("/api/dns/nameservers"))[0]
+        ok(api.delete(f"/api/dns/nameservers/{gone['id']}"))
+        extra = group("made here")
+        found = json.loads(compared(origin, 1, "--json"))
+        assert found["equal"] is False
+        told = {
+            (entry["kind"], entry["new_id"], entry["field"])
+            for entry in found["differences"]
+            if entry["kind"] != "user"
+        }
+        old = Copied.objects.get(new_id=gone["id"]).old_id
+        assert told == {
+            ("policy", policy["id"], "rules[0].bidirectional"),
+            ("record", record["id"], "ttl"),
+            ("zone", zone["id"], "records[0].ttl"),
+            ("nameserver group", "", ""),
+            ("group", extra.pk, ""),
+        }
+        lines = compared(origin, 1).splitlines()
+        ttl = record["ttl"]
+        assert any(
+            line.endswith(f": ttl: there {ttl}, here {ttl + 1}") for line in lines
+        )
+        assert f"nameserver group {old} {gone['name']}: only there" in lines
+        assert f"group {extra.pk} made here: only here" in lines
+        assert lines[-1] == "different"
 
-def test_comparison_names_each_field_that_differs(origin: Origin, owner: User) -> None:
-    run(origin)
-    api = api_of(owner)
-    policy = ok(api.get("/api/policies"))[0]
-    policy["rules"][0]["bidirectional"] ^= True
-    ok(api.put(f"/api/policies/{policy['id']}", policy))
-    [zone, *_] = ok(api.get("/api/dns/zones"))
-    record = zone["records"][0]
-    path = f"/api/dns/zones/{zone['id']}/records/{record['id']}"
-    ok(api.put(path, record | {"ttl": record["ttl"] + 1}))
-    gone = ok(api.get("/api/dns/nameservers"))[0]
-    ok(api.delete(f"/api/dns/nameservers/{gone['id']}"))
-    extra = group("made here")
-    found = json.loads(compared(origin, 1, "--json"))
-    assert found["equal"] is False
-    told = {
-        (entry["kind"], entry["new_id"], entry["field"])
-        for entry in found["differences"]
-        if entry["kind"] != "user"
-    }
-    old = Copied.objects.get(new_id=gone["id"]).old_id
-    assert told == {
-        ("policy", policy["id"], "rules[0].bidirectional"),
-        ("record", record["id"], "ttl"),
-        ("zone", zone["id"], "records[0].ttl"),
-        ("nameserver group", "", ""),
-        ("group", extra.pk, ""),
-    }
-    lines = compared(origin, 1).splitlines()
-    ttl = record["ttl"]
-    assert any(line.endswith(f": ttl: there {ttl}, here {ttl + 1}") for line in lines)
-    assert f"nameserver group {old} {gone['name']}: only there" in lines
-    assert f"group {extra.pk} made here: only here" in lines
-    assert lines[-1] == "different"
+    def test_second_run_changes_nothing_and_maps_the_same(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        first = moved.report
+        account = Account.objects.get()
+        account.regular_users_view_blocked = not account.regular_users_view_blocked
+        account.save()  # what was changed here since then stays
+        trail = Trail()
+        second = run(origin)
+        assert trail.codes == []
+        assert {copy["is_new"] for copy in second["copies"]} == {False}
+        ids = [
+            (copy["kind"], copy["old_id"], copy["new_id"]) for copy in first["copies"]
+        ]
+        assert ids == [
+            (copy["kind"], copy["old_id"], copy["new_id"]) for copy in second["copies"]
+        ]
+        assert second["left_out"] == first["left_out"]
+        assert second["setup_keys"] == {}
+
+    def test_account_with_configuration_of_its_own_is_refused(
+        self, origin: Origin, moved: Moved
+    ) -> None:
+        group("made here")
+        trail = Trail()
+        with pytest.raises(CommandError, match=r"other configuration \(group: 1\)"):
+            run(origin)
+        assert trail.codes == []
 
 
 def test_comparison_of_nothing_copied_says_what_is_only_there(
@@ -329,25 +360,6 @@ def test_comparison_of_nothing_copied_says_what_is_only_there(
     assert {(entry["new_id"], entry["field"]) for entry in only} == {("", "")}
 
 
-def test_second_run_changes_nothing_and_maps_the_same(
-    origin: Origin, owner: User
-) -> None:
-    first = run(origin)
-    account = Account.objects.get()
-    account.regular_users_view_blocked = not account.regular_users_view_blocked
-    account.save()  # what was changed here since then stays
-    trail = Trail()
-    second = run(origin)
-    assert trail.codes == []
-    assert {copy["is_new"] for copy in second["copies"]} == {False}
-    ids = [(copy["kind"], copy["old_id"], copy["new_id"]) for copy in first["copies"]]
-    assert ids == [
-        (copy["kind"], copy["old_id"], copy["new_id"]) for copy in second["copies"]
-    ]
-    assert second["left_out"] == first["left_out"]
-    assert second["setup_keys"] == {}
-
-
 def test_dry_run_reports_and_writes_nothing(origin: Origin, owner: User) -> None:
     trail = Trail()
     report = run(origin, "--dry-run")
@@ -357,17 +369,6 @@ def test_dry_run_reports_and_writes_nothing(origin: Origin, owner: User) -> None
     assert trail.codes == []
     assert not Copied.objects.exists()
     assert User.objects.count() == 1
-
-
-def test_account_with_configuration_of_its_own_is_refused(
-    origin: Origin, owner: User
-) -> None:
-    run(origin)
-    group("made here")
-    trail = Trail()
-    with pytest.raises(CommandError, match=r"other configuration \(group: 1\)"):
-        run(origin)
-    assert trail.codes == []
 
 
 def test_account_without_owner_is_refused(origin: Origin) -> None:
