@@ -70,25 +70,25 @@ def test_a_search_shows_what_it_finds_and_saving_leaves_the_rest(
 
 def test_records_of_a_large_zone_come_in_pages(client: Client, api: Api) -> None:
     made = stored(api)
-    lines = "\n".join(f"h{n:03} A 10.0.{n // 250}.{n % 250}" for n in range(230))
+    lines = "\n".join(f"h{n:03} A 10.0.0.{n}" for n in range(155))
     sent = opened(client, page_of(made))
     assert client.post(page_of(made), {**sent, "paste": lines}).status_code == 200
     lines = f"$TTL 300\n{lines}"
     saved(client.post(page_of(made), {**sent, "paste": lines}))
     client.get(page_of(made))  # says what the write did, once
     asked = []
-    for query, size in (("", 75), ("?part=4", 5), ("?part=99", 5), ("?part=x", 75)):
+    for query, size in (("", 75), ("?part=3", 5), ("?part=99", 5), ("?part=x", 75)):
         with CaptureQueriesContext(connection) as queries:
             response = client.get(page_of(made, query))
         assert len(formset_of(response).initial_forms) == size
-        assert "230 records" in response.content.decode()
+        assert "155 records" in response.content.decode()
         asked.append(len(queries))
     assert max(asked) <= 20
-    path = page_of(made, "?part=4")
+    path = page_of(made, "?part=3")
     trail, sent = Trail(), opened(client, path)
     saved(client.post(path, {**sent, "records-4-ttl": "1 h"}))
     assert trail.codes == ["dns.zone.record.update"]
-    assert made.records.get(ttl=3600).name == "h229.svc.test"
+    assert made.records.get(ttl=3600).name == "h154.svc.test"
 
 
 def test_a_lifetime_is_shown_in_words_and_in_seconds(client: Client, api: Api) -> None:
