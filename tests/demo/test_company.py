@@ -1,10 +1,13 @@
 """The demo company that `manage.py seed` makes, and its history."""
 
 import datetime as dt
+import io
 import ipaddress
 import itertools
 import re
+import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +30,7 @@ from meshmgmt.demo import company, streams
 from meshmgmt.demo.people import DOMAIN
 from meshmgmt.demo.seeding import counts
 from meshmgmt.demo.streams import Permits
+from meshmgmt.env import BASE_DIR
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.services.expiry import expire_logins
 from tests import people
@@ -193,3 +197,17 @@ def test_the_streams_hold_the_companys_traffic_and_a_guesser() -> None:
         "host": f"wiki.{DOMAIN}",
     }
     assert top["value"] == streams.GUESSES
+
+
+REACHED = re.compile(r"\$ manage\.py (reach .*)\n((?:(?!\$ |```).*\n)+)")
+
+
+def test_what_the_page_about_access_shows_is_what_is_printed() -> None:
+    page = (BASE_DIR / "docs" / "access.md").read_text(encoding="utf-8")
+    examples = REACHED.findall(page)
+    assert len(examples) == 3
+    for command, shown in examples:
+        out = io.StringIO()
+        with suppress(SystemExit):
+            call_command(*shlex.split(command), stdout=out)
+        assert out.getvalue() == shown
