@@ -35,7 +35,7 @@ PEER_GUARD: Final = 5.0
 ALL_LIMIT: Final = 3
 LINT_LIMIT: Final = 2
 EXPLAIN_LIMIT: Final = 2
-EXPLAIN_GUARD: Final = 3.0
+EXPLAIN_GUARD: Final = 2.7
 """What no zone answers is looked for again, in what the peer could be given."""
 
 Rows = list[tuple[Any, ...]]

@@ -96,6 +96,7 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
                 groups=groups_to_try(explanation, known),
                 zones=covering_zones(explanation, known),
                 others=[hidden.id] if hidden else [],
+                known=known,
             )
         )
     return replace(explanation, verdict=verdict(explanation, config, mesh))

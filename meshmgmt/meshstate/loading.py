@@ -80,14 +80,16 @@ def load_around(
     groups: Collection[str] = (),
     others: Collection[str] = (),
     zones: Collection[str] = (),
+    known: Snapshot | None = None,
 ) -> Snapshot:
     """Read what decides about one peer: of the big tables what it may meet and gets.
 
     With `groups` also what it would meet and get as a member of them, with `others` those
-    peers, with `zones` their records. Raises NotFound for an unknown peer.
+    peers, with `zones` their records. Small tables are taken from what is `known` by an
+    earlier read of the same moment. Raises NotFound for an unknown peer.
     """
     of_peers = tables.GROUPS_OF.plain([peer_id, *others])
-    account = _account()
+    account = known or _account()
     mine = frozenset(group for group, member in of_peers if member == peer_id)
     # No rows say who is in the group of all.
     mine |= {account.everybody, *groups}

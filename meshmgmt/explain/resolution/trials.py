@@ -75,11 +75,18 @@ def trials(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Iterator[Tr
     The mesh must hold the records of `covering_zones`, and all that the peer would meet
     in `groups_to_try`.
     """
+    # There may be hundreds: each is found by its id.
+    items = {
+        (kind, item.id): item
+        for kind, place in _PLACES.items()
+        for item in getattr(mesh.snapshot, place)
+    }
     for excluded in config.excluded:
+        subject = excluded.subject
         codes = {reason.code for reason in excluded.reasons}
         # What is out for other reasons, too, takes more than one change.
         simple = codes <= {"disabled", "no_shared_group"}
-        if simple and _concerns(_item(mesh.snapshot, excluded), explanation):
+        if simple and _concerns(items[subject.kind, subject.id], explanation):
             yield from _tried(explanation, excluded, mesh)
 
 
