@@ -126,7 +126,8 @@ class Table:
         names = [field.attname for field in self._fields()]
         rows = self._rows().order_by(*self._order()).values_list(*names)
         option = orjson.OPT_UTC_Z | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-        number = names.index(_ARRIVAL) if _ARRIVAL in names else None
+        counted = self.name in _STREAM_OF and _ARRIVAL in names
+        number = names.index(_ARRIVAL) if counted else None
         for row in rows.iterator(chunk_size=CHUNK):
             shown = row if number is None else _uncounted_as_null(row, number)
             yield orjson.dumps(shown, default=_as_text, option=option)

@@ -14,10 +14,10 @@ from django.core.management import CommandError
 from django.db import OperationalError, connection
 
 from dns.models import Zone
-from events.models import AuditEvent
+from events.models import AuditEvent, RollUpMark
 from events.proof import check as proof
 from events.proof import heads, published
-from events.streams import partitions
+from events.streams import partitions, rollups
 from events.streams.catalogue import TRAFFIC
 from groups.models import Group
 from groups.services import group_create
@@ -157,6 +157,21 @@ def test_every_table_is_in_a_backup_or_left_out_by_name(
     indexes = {name for name in tables if name.partition("_fts")[0] in searched}
     kept = manifest(tmp_path / "file")["tables"].keys()
     assert tables - (indexes - searched) == kept | LEFT_OUT
+
+
+def test_streams_that_were_never_summed_up_come_back(
+    beside: Elsewhere, tmp_path: Path
+) -> None:
+    """Sums wait for many events; until then their mark is at the beginning of time."""
+    file = tmp_path / "file"
+    with beside(KIND, migrated=True):
+        rollups.roll_up()
+        run("backup", file)
+    for target in {KIND, "sqlite"}:
+        with beside(target):
+            run("restore", file)
+            marks = RollUpMark.objects.values_list("arrival", flat=True)
+            assert set(marks) == {rollups.BEGINNING}
 
 
 @pytest.mark.parametrize("links", [True, False])
