@@ -22,6 +22,7 @@ from meshmgmt.api.exceptions import describe
 from meshmgmt.api.models import KeptAnswer
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer
 from meshmgmt.api.requests import ApiRequest
+from meshmgmt.api.versions import VersionChanged
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest, InvalidArgument
 from meshmgmt.core.sealing import seal, unseal
@@ -85,12 +86,12 @@ class Retries(Condition):
         """Return the handler's answer, or its refusal; what fails is raised.
 
         Refusals by the rules of a write are kept like successes. What was refused before
-        the write began, or failed, is not: it left nothing behind. A key that came with
-        another request is answered 422.
+        the write began or for what the client had read before, or failed, is not: it left
+        nothing behind. A key that came with another request is answered 422.
         """
         try:
             response: Response = handler()
-        except Answered:
+        except (Answered, VersionChanged):
             raise
         except Exception as error:
             if describe(error)[0] >= _SERVER_ERROR:

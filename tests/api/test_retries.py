@@ -200,6 +200,19 @@ class TestSecrets:
 
 
 @pytest.mark.django_db
+def test_who_read_what_is_changed_may_send_the_same_request_again(api: Api) -> None:
+    made = api.post(GROUPS, {"name": "web"})
+    path = f"{GROUPS}/{made.json['id']}"
+    old = api.get(path).headers["ETag"]
+    api.put(path, {"name": "www"})
+    refused = api.put(path, {"name": "web"}, **KEY, **{"If-Match": old})
+    assert refused.status == 412
+    now = api.get(path).headers["ETag"]
+    done = api.put(path, {"name": "web"}, **KEY, **{"If-Match": now})
+    assert (done.status, replayed(done)) == (200, False)
+
+
+@pytest.mark.django_db
 def test_answers_are_kept_for_a_day() -> None:
     with time_machine.travel(dt.datetime(2030, 1, 1, tzinfo=dt.UTC), tick=False) as now:
         api = Api(token_of(person(), days=9))
