@@ -74,13 +74,31 @@ class _Applying:
         # Under the lock, so what a name stands for stays so until all is done.
         for (kind, pk), name in referable().items():
             self._know(kind, pk, name)
-        for section in SECTIONS:
-            if section.name in self.document:
-                self._section(section, self.document[section.name], section.name, "")
+        present = [section for section in SECTIONS if section.name in self.document]
+        # Names are free when they are needed: a domain that a zone leaves may become the
+        # peers' own, and theirs may become that of a zone.
+        for section in present:
+            if section.is_leaf:
+                self._delete(self._missing(section, self.document[section.name], ""))
+        for section in (one for one in present if not one.is_leaf):
+            self._section(section, self.document[section.name], section.name, "")
         self._settings()
+        for section in (one for one in present if one.is_leaf):
+            self._section(section, self.document[section.name], section.name, "")
         # Last, when nothing in the document refers to them any more; parts before wholes.
-        for view, identifier in reversed(self.gone):
+        self._delete(self.gone)
+
+    def _delete(self, gone: list[tuple[ResourceViewSet, str]]) -> None:
+        for view, identifier in reversed(gone):
             view.delete_object(identifier)
+
+    def _missing(
+        self, section: Section, entries: list[Row], within: str
+    ) -> list[tuple[ResourceViewSet, str]]:
+        """Return what is stored and not wanted any more."""
+        view, wanted = section.opened(within), keyed(section, entries)
+        there = stored(section, self.names, within)
+        return [(view, pk) for key, (pk, _, _) in there.items() if key not in wanted]
 
     def _know(self, kind: str, pk: str, name: str) -> None:
         self.names[kind, pk] = name
@@ -89,6 +107,11 @@ class _Applying:
     def _section(
         self, section: Section, entries: list[Row], place: str, within: str
     ) -> None:
+        gone = self._missing(section, entries, within)
+        if section.is_leaf:
+            self._delete(gone)
+        else:
+            self.gone += gone
         view = section.opened(within)
         there = stored(section, self.names, within)
         wanted = keyed(section, entries)
@@ -100,11 +123,6 @@ class _Applying:
             for part in section.parts:
                 inner = entry.get(part.name, [])
                 self._section(part, inner, f"{where}.{part.name}", identifier)
-        self.gone += [
-            (view, identifier)
-            for key, (identifier, _, _) in there.items()
-            if key not in wanted
-        ]
 
     def _entry(
         self,

@@ -141,7 +141,14 @@ def _sorted(name: str, value: Any) -> Any:
         return [{k: _sorted(k, v) for k, v in rule.items()} for rule in value]
     if name in GROUP_LISTS and isinstance(value, list):
         return sorted(value)
-    return value
+    return _with_keys_in_order(value)
+
+
+def _with_keys_in_order(value: Any) -> Any:
+    """PostgreSQL forgets in which order the keys of JSON came."""
+    if isinstance(value, dict):
+        return {key: _with_keys_in_order(value[key]) for key in sorted(value)}
+    return [_with_keys_in_order(v) for v in value] if isinstance(value, list) else value
 
 
 def referable() -> Names:

@@ -1,10 +1,11 @@
 """The sections of the document: what is in them, and what an entry is known by."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass
 from typing import Any, Final
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
+from dns.rules.zones import StoredRecord
 from groups.api import GroupViewSet
 from meshmgmt.access.api.views import (
     NetworkResourceViewSet,
@@ -16,6 +17,7 @@ from meshmgmt.access.api.views import (
 )
 from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.names import canonical
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
@@ -27,8 +29,9 @@ EVERYBODY: Final = "All"
 class Section:
     """Objects of one kind; `kind` is how `translated` calls those that others name.
 
-    `key` names the fields that entries are known by, `derived` those that are no
-    configuration. `parts` are sections inside of each entry.
+    `key` names the fields that entries are known by, in the one form that `canonical`
+    gives all spellings; `derived` those that are no configuration. `parts` are sections
+    inside of each entry. Nothing refers to a leaf.
     """
 
     name: str
@@ -37,6 +40,8 @@ class Section:
     kind: str = ""
     derived: frozenset[str] = frozenset()
     parts: tuple["Section", ...] = ()
+    canonical: Callable[..., Key] | None = None
+    is_leaf: bool = False
 
     def opened(self, within: str) -> ResourceViewSet:
         """Return the view, for the parts of the object with the id `within`."""
@@ -83,7 +88,17 @@ SECTIONS: Final = (
         "zones",
         ZoneViewSet,
         key=("domain",),
-        parts=(Section("records", RecordViewSet, key=("name", "type", "content")),),
+        canonical=lambda domain: (canonical(domain),),
+        parts=(
+            Section(
+                "records",
+                RecordViewSet,
+                key=("name", "type", "content"),
+                canonical=lambda *told: astuple(StoredRecord.of(*told)),
+                is_leaf=True,
+            ),
+        ),
+        is_leaf=True,
     ),
     Section("access_tests", AccessTestViewSet, derived=_STATE),
 )
@@ -94,7 +109,7 @@ def keyed(section: Section, entries: Iterable[Row]) -> dict[Key, Row]:
     """Return entries by key; those with the same are numbered in their order."""
     found: dict[Key, Row] = {}
     for entry in entries:
-        key = tuple(_known_by(entry.get(name)) for name in section.key)
+        key = _known_by(section, [entry.get(name) for name in section.key])
         number = 1
         while (*key, str(number)) in found:
             number += 1
@@ -102,10 +117,16 @@ def keyed(section: Section, entries: Iterable[Row]) -> dict[Key, Row]:
     return found
 
 
-def _known_by(value: Any) -> str:
-    """Return a part of a key: groups in any order; nothing is the same in any form."""
-    found = sorted(value, key=str) if isinstance(value, list) else value
-    return str(found or "")
+def _known_by(section: Section, values: Iterable[Any]) -> Key:
+    """Return a key: groups in any order; nothing is the same in any form."""
+    sorted_ = (sorted(x, key=str) if isinstance(x, list) else x for x in values)
+    told = tuple(str(x or "") for x in sorted_)
+    if section.canonical is None:
+        return told
+    try:
+        return section.canonical(*told)
+    except ValueError:  # what breaks a rule is told when it is written
+        return told
 
 
 def in_order(key: Key) -> tuple[Key, int]:

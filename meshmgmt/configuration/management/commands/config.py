@@ -4,7 +4,7 @@ import difflib
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -184,12 +184,34 @@ def _status_of_errors() -> Iterator[None]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads no aliases: a few of them are a document of any size."""
+    """Reads no aliases: a few of them are a document of any size.
+
+    A date is a text, and what stands twice is refused, or the first would be lost.
+    """
+
+    yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in known if not tag.endswith(":timestamp")]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not read")
         return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        _once([(self.construct_object(key, deep=True), None) for key, _ in node.value])
+        return super().construct_mapping(node, deep)
+
+
+def _once(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return what pairs tell. Raises CommandError for a key that stands there twice."""
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise CommandError(f"{str(key)[:64]!r} stands twice in one place")
+        found[key] = value
+    return found
 
 
 def _add_format(deed: ArgumentParser) -> None:
@@ -224,8 +246,9 @@ def _foreign(options: dict[str, Any]) -> dict[str, Any]:
 def _read(name: str) -> Any:
     text = read_text(name)
     with suppress(ValueError):
+        orjson.loads(text)
         # Not as YAML, to which an escaped pair of surrogates is two characters.
-        return orjson.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
     try:
         found = yaml.load(text, _Loader)  # noqa: S506 - a safe one
         # Tags make times, bytes and sets, which a document has not.
