@@ -43,6 +43,7 @@ from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import user_delete
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.errors import Conflict
+from meshmgmt.core.history import shown_moment
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.services.peers import peer_update
@@ -73,7 +74,8 @@ class Kind:
     in place of the row; where going has, `delete` deletes. `complete` fills columns that
     the trail does not hold: what they follow from is `derived_from`. The checks of a part
     look at its whole, which the column `part_of` names. Of objects with one `place` each
-    is checked beside those that came back before it.
+    is checked beside those that came back before it; where nothing refers to them
+    (`is_leaf`), those that are there go, and change, before others come.
     """
 
     module: str
@@ -86,6 +88,7 @@ class Kind:
     part_of: str = "pk"
     complete: Callable[[Any], None] = _nothing
     place: Callable[[Any], object] = attrgetter("pk")
+    is_leaf: bool = False
 
 
 def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
@@ -126,13 +129,25 @@ def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
     peer_update(peer_id=pk, **columns)
 
 
+def _sign_in(peer: Peer) -> None:
+    # The trail knows when a login ended, not when it began. One that had not ended is new,
+    # or the machine would be shut out without anybody having asked for it.
+    if peer.user_id and peer.last_login is None and not peer.login_expired:
+        peer.last_login = shown_moment()
+
+
 KINDS: Final[Mapping[type[models.Model], Kind]] = {
     Account: Kind(
         "settings",
         update=lambda pk, columns, by: account_update(settings=columns),
         delete=_stays,
     ),
-    Peer: Kind("peers", update=_update_peer),
+    Peer: Kind(
+        "peers",
+        prepare=lambda peer, lists: _sign_in(peer),
+        update=_update_peer,
+        complete=_sign_in,
+    ),
     Group: Kind(
         "groups",
         check=_sent_back(GroupViewSet),
@@ -181,6 +196,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         derived_from=frozenset(["name", "type", "content"]),
         complete=records.complete,
         place=attrgetter("zone_id", "canonical_name"),
+        is_leaf=True,
     ),
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
     AccessTest: Kind("policies", check=_sent_back(AccessTestViewSet)),

@@ -156,18 +156,18 @@ class _Reverting:
         reasons = [reason for undo in self._undos for reason in self._reasons(undo)]
         if reasons:
             raise Irreversible("; ".join(reasons))
+        coming = [undo for undo in self._undos if undo.create]
+        leaves = [undo for undo in self._undos if KINDS[undo.model].is_leaf]
+        others = [undo for undo in self._undos if not KINDS[undo.model].is_leaf]
+        self._delete(leaves)
+        self._change([undo for undo in leaves if not undo.create])
         # Made first, for lists and columns that are brought back may refer to it; deleted
         # last, when nothing refers to it any more.
-        coming = (undo for undo in self._undos if undo.create)
         for _, undos in groupby(coming, attrgetter("model")):
             for some in _rounds(undos):
                 audited_bulk_create([self._made(undo) for undo in some])
-        for undo in self._undos:
-            if not undo.delete:
-                self._change(undo)
-        for undo in reversed(self._undos):
-            if undo.delete:
-                self._delete(undo)
+        self._change(others)
+        self._delete(others)
         for undo in self._undos:
             self._check(undo)
 
@@ -221,7 +221,12 @@ class _Reverting:
                 raise Irreversible(f"{undo.label}: its {kind} was deleted since")
             setattr(instance, column.name, row)
 
-    def _change(self, undo: Undo) -> None:
+    def _change(self, undos: Sequence[Undo]) -> None:
+        for undo in undos:
+            if not undo.delete:
+                self._change_one(undo)
+
+    def _change_one(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
         update = KINDS[undo.model].update
         columns = {} if undo.create else undo.values
@@ -240,7 +245,12 @@ class _Reverting:
                 wanted = arranged([*wanted, *back], self._orders[link, undo.pk])
             set_members(link, instance, wanted, new=undo.create, before=before)
 
-    def _delete(self, undo: Undo) -> None:
+    def _delete(self, undos: Sequence[Undo]) -> None:
+        for undo in reversed(undos):
+            if undo.delete:
+                self._delete_one(undo)
+
+    def _delete_one(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
         delete = KINDS[undo.model].delete
         try:
