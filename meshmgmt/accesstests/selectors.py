@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Count
 
 from events.activities import Activity
+from events.audit.reading import last_id_at
 from events.models import AuditEvent
 from meshmgmt.accesstests.models import EMPTY, FAILING, PASSING, STATE, AccessTest
 from meshmgmt.accesstests.rules import DNS, REACH, VALUES
@@ -30,7 +31,7 @@ def access_test_rows(ids: Sequence[str] | None = None) -> list[Row]:
         judged = {test.pk: outcome for test, outcome in outcomes(found)}
         for row in rows:
             row.update(judged[row["id"]]._asdict(), checked_at=shown_moment())
-    emptied = _emptied_by([row["id"] for row in rows if _is_emptied(row)])
+    emptied = _emptied_by({row["id"]: _lost(row) for row in rows if _is_emptied(row)})
     for row in rows:
         row |= {end: _end(row, end) for end in ENDS}
         row["emptied_by"] = emptied.get(row["id"], "")
@@ -123,21 +124,27 @@ def counts() -> dict[tuple[str, ...], float]:
 
 
 def _is_emptied(row: Mapping[str, Any]) -> bool:
-    gone = not (row["source_ref"] and row["destination_ref"])
-    return row["state"] == EMPTY and gone
+    return row["state"] == EMPTY and bool(_lost(row))
 
 
-def _emptied_by(ids: Sequence[str]) -> dict[str, str]:
-    """The event in which each test lost what it names."""
-    if not ids:
+def _lost(row: Mapping[str, Any]) -> list[str]:
+    """The ends that name nothing."""
+    return [f"{end}_ref" for end in ENDS if not row[f"{end}_ref"]]
+
+
+def _emptied_by(lost: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The event in which each test, by id, lost one of the ends that it is without."""
+    if not lost:
         return {}
     told = AuditEvent.objects.filter(
-        activity_code=Activity.ACCESS_TEST_UPDATE, target_id__in=ids
+        activity_code=Activity.ACCESS_TEST_UPDATE, target_id__in=lost
     )
+    if is_past():
+        told = told.filter(id__lte=last_id_at(shown_moment()) or 0)
     found: dict[str, str] = {}
     for pk, target, changes in told.order_by("id").values_list(
         "id", "target_id", "changes"
     ):
-        if any(changes.get(f"{end}_ref", {}).get("after") == "" for end in ENDS):
+        if any(changes.get(end, {}).get("after") == "" for end in lost[target]):
             found[target] = str(pk)
     return found
