@@ -121,7 +121,7 @@ PEERS_IN: Final = PEERS.where(
 MEMBERS: Final = Prepared(_members)
 MEMBERS_OF: Final = Prepared(lambda groups: _members(group__in=groups))
 GROUPS_OF: Final = Prepared(lambda peers: _members(peer__in=peers))
-GROUPS: Final = Prepared(lambda: Group.objects.order_by().values_list("pk", "name"))
+GROUPS: Final = Prepared(lambda: Group.objects.order_by("pk").values_list("pk", "name"))
 EVERYBODY: Final = Prepared(
     # Groups of an identity provider may have that name, too.
     lambda: Group.objects.filter(name=ALL, issued=Issued.API).values_list("pk")

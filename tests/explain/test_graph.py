@@ -118,3 +118,11 @@ def test_the_form_of_a_new_policy_has_no_reach(sql: PolicyRule, client: Client) 
     page = client.get("/admin/access/policy/add/")
     assert b"because of it" not in page.content
     assert b"focus=" not in page.content
+
+
+def test_groups_come_in_the_order_in_which_they_were_made(api: Api) -> None:
+    made = [group(name) for name in ("c", "a", "b")]
+    made[0].name = "z"
+    made[0].save()
+    names = [node["name"] for node in ok(api.get("/api/access/graph"))["nodes"]]
+    assert [name for name in names if name != "All"] == ["z", "a", "b"]
