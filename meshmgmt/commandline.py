@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from meshmgmt import env
 from meshmgmt.core.collector import loading
+from meshmgmt.core.errors import first_line
 
 WITHOUT_APPS: Final = {
     "serve": "meshmgmt.serving",
@@ -22,6 +23,9 @@ WITHOUT_APPS: Final = {
 second. What needs them later loads them itself.
 """
 
+
+UNUSABLE: Final = 3
+"""Exit status when the database is away, full or cannot be read: no answer was found."""
 
 UNDEFINED: Final = ("42P01", "42703")
 """What PostgreSQL calls a table or a column that is not there."""
@@ -44,14 +48,30 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except Exception as error:
-        if not (missing := missing_tables(error)):
+        status, sentence = told(error)
+        if not sentence or "--traceback" in sys.argv:
             raise
-        sys.stderr.write(f"CommandError: {missing}\n")
-        return 1
+        sys.stderr.write(f"CommandError: {sentence}\n")
+        return status
     except KeyboardInterrupt:
         # Whoever stops a command knows that they did.
         return 128 + signal.SIGINT
     return 0
+
+
+def told(error: Exception) -> tuple[int, str]:
+    """Return exit status and sentence for what an operator can mend, else no sentence."""
+    from django.db import InterfaceError, OperationalError  # noqa: PLC0415
+
+    from observability.logs.outputs import OutputError  # noqa: PLC0415
+
+    if missing := missing_tables(error):
+        return 1, missing
+    if isinstance(error, OperationalError | InterfaceError):
+        return UNUSABLE, f"the database cannot be used: {first_line(error)}"
+    if isinstance(error, OutputError):
+        return 2, str(error)
+    return 1, ""
 
 
 def missing_tables(error: Exception) -> str:

@@ -110,13 +110,19 @@ def _port(text: str) -> int:
 def _postgresql(text: str) -> str:
     if not re.match(r"postgres(ql)?://", text):
         raise ValueError("this does not begin postgresql://")  # it holds a password
+    if not re.match(r"\w+://[^/]*/[^/?]", text):
+        raise ValueError(
+            "this names no database behind the host: postgresql://HOST/NAME"
+        )
     return text
 
 
 def _database(text: str) -> str:
-    if not re.match(rf"postgres(ql)?://|{SQLITE}|$", text):
+    if re.match(rf"{SQLITE}|$", text):
+        return text
+    if not re.match(r"postgres(ql)?://", text):
         raise ValueError(f"this does not begin postgresql:// or {SQLITE}")
-    return text
+    return _postgresql(text)
 
 
 def parse_bind(text: str) -> str:
@@ -175,6 +181,17 @@ def _peer_url(text: str) -> str:
     if not _is_address(url, "https?") or url.count("/") != 2:  # noqa: PLR2004 - `//`
         raise ValueError(f"{text!r} is not http(s)://HOST[:PORT]")
     return url
+
+
+def _origins(text: str) -> tuple[str, ...]:
+    return tuple("*" if word == "*" else _peer_url(word) for word in _words(text))
+
+
+def _domain(text: str) -> str:
+    from meshmgmt.core.names import parse_name  # noqa: PLC0415 - few set one
+
+    parse_name(text)
+    return text
 
 
 def _helpers(pattern: str, form: str) -> Callable[[str], tuple[str, ...]]:
@@ -361,15 +378,15 @@ class Config:
     threads: int = _setting(_whole(1, 512), 8)
     allowed_hosts: tuple[str, ...] = _setting(_words, ())
     trusted_proxies: tuple[Network, ...] = _setting(_networks, ())
-    csrf_trusted_origins: tuple[str, ...] = _setting(_words, ())
-    cors_allowed_origins: tuple[str, ...] = _setting(_words, ())
+    csrf_trusted_origins: tuple[str, ...] = _setting(_origins, ())
+    cors_allowed_origins: tuple[str, ...] = _setting(_origins, ())
     max_body_bytes: int = _setting(_whole(1024, 2**31), 2**20)
     api_rate_limit: Limit | None = _setting(_or_off(_rate), None)
     anonymous_rate_limit: Limit | None = _setting(_or_off(_rate), Limit(300, 60))
     omitted_fields: str = _setting(_one_of("refuse", "empty"), "refuse")
     default_policy: str = _setting(_one_of("none", "all"), "none")
     api_docs: str = _setting(_one_of("public", "token", "off"), "public")
-    dns_domain: str = _setting(str, "mesh.internal")
+    dns_domain: str = _setting(_domain, "mesh.internal")
     metrics_port: int | None = _setting(_or_off(_port), 9090)
     metrics_port_explicit: bool = _setting(
         lambda text: True, False, name="METRICS_PORT"

@@ -103,6 +103,26 @@ def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path) -> No
         assert status == "1", told
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "status", "says"),
+    [
+        ("DATABASE_URL", "postgresql://u:p@127.0.0.1:1/x", 3, "cannot be used: conn"),
+        ("LOG_FILE", "/", 2, "log output '/' is not writable"),
+    ],
+)
+def test_what_an_operator_can_mend_is_said_in_one_sentence(
+    setting: str, value: str, status: int, says: str, tmp_path: Path
+) -> None:
+    environ = clean_environ() | {"SVC_DATA_DIR": str(tmp_path), f"SVC_{setting}": value}
+    done = ran(
+        *(sys.executable, "manage.py", "reach", "a", "b"), env=environ, cwd=BASE_DIR
+    )
+    assert done.returncode == status
+    [sentence] = done.stderr.splitlines()
+    assert sentence.startswith("CommandError: ")
+    assert says in sentence
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Let programs take SIGINT, which shells ignore for what runs in the background."""
