@@ -7,6 +7,7 @@ import site
 import subprocess
 import sys
 import tomllib
+import urllib.request
 import venv
 import zipfile
 from dataclasses import dataclass
@@ -179,8 +180,9 @@ def test_the_installed_service_serves_its_pages(
             "/favicon.ico": "<svg",
             "/api/schema": "openapi",
         }.items():
-            answer = request(port, path)
-            assert (answer.status, text in answer.text) == (200, True), path
+            # Some lead on to where it is.
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:
+                assert text in answer.read().decode(), path
 
 
 def test_run_in_an_empty_folder_serves_and_says_how_to_get_in(
