@@ -235,6 +235,7 @@ class _Reverting:
         elif columns:
             for name, value in columns.items():
                 setattr(instance, name, value)
+            KINDS[undo.model].complete(instance)
             instance.save()
         for link, members in undo.lists.items():
             before = [] if undo.create else member_keys(link, instance)

@@ -43,6 +43,20 @@ def test_records_that_took_the_places_of_others_give_them_back(api: Api) -> None
     assert shown(api, f"{path}/records") == before
 
 
+def test_a_record_that_was_renamed_is_found_by_its_old_name_again(api: Api) -> None:
+    made = ok(api.post("/api/dns/zones", zone(domain="zf.test")))
+    path = f"/api/dns/zones/{made['id']}/records"
+    old = record(name="www.zf.test", content="10.0.0.1")
+    one = ok(api.post(path, old))
+    new = record(name="b.zf.test", content="10.0.0.9")
+    ok(api.put(f"{path}/{one['id']}", new))
+
+    undo(api)
+
+    assert api.post(path, old).status == 409
+    assert api.post(path, new).status == 200
+
+
 @pytest.mark.parametrize("ended", [True, False])
 def test_a_peer_comes_back_with_its_login_as_it_was(api: Api, ended: bool) -> None:
     account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
