@@ -184,7 +184,11 @@ def _peer_url(text: str) -> str:
 
 
 def _origins(text: str) -> tuple[str, ...]:
-    return tuple("*" if word == "*" else _peer_url(word) for word in _words(text))
+    return tuple(map(_peer_url, _words(text)))
+
+
+def _any_or_origins(text: str) -> tuple[str, ...]:
+    return ("*",) if text.strip() == "*" else _origins(text)
 
 
 def _domain(text: str) -> str:
@@ -379,7 +383,7 @@ class Config:
     allowed_hosts: tuple[str, ...] = _setting(_words, ())
     trusted_proxies: tuple[Network, ...] = _setting(_networks, ())
     csrf_trusted_origins: tuple[str, ...] = _setting(_origins, ())
-    cors_allowed_origins: tuple[str, ...] = _setting(_origins, ())
+    cors_allowed_origins: tuple[str, ...] = _setting(_any_or_origins, ())
     max_body_bytes: int = _setting(_whole(1024, 2**31), 2**20)
     api_rate_limit: Limit | None = _setting(_or_off(_rate), None)
     anonymous_rate_limit: Limit | None = _setting(_or_off(_rate), Limit(300, 60))

@@ -1,6 +1,6 @@
 """From the document to the account: the difference, in one transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,13 @@ from meshmgmt.api.fields import checked
 from meshmgmt.api.plans import Plan
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.configuration.document import (
+    Stored,
     dns_settings,
     referable,
     settings,
     stored,
 )
-from meshmgmt.configuration.sections import SECTIONS, Row, Section, keyed, schema
+from meshmgmt.configuration.sections import SECTIONS, Key, Row, Section, keyed, schema
 from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
 from meshmgmt.movingin.rows import UnknownReferenceError, translated
 from meshmgmt.plans.planner import carried_out
@@ -79,7 +80,9 @@ class _Applying:
         # peers' own, and theirs may become that of a zone.
         for section in present:
             if section.is_leaf:
-                self._delete(self._missing(section, self.document[section.name], ""))
+                wanted = keyed(section, self.document[section.name])
+                there = stored(section, self.names, "")
+                self._delete(_left_out(section.opened(""), there, wanted))
         for section in (one for one in present if not one.is_leaf):
             self._section(section, self.document[section.name], section.name, "")
         self._settings()
@@ -92,14 +95,6 @@ class _Applying:
         for view, identifier in reversed(gone):
             view.delete_object(identifier)
 
-    def _missing(
-        self, section: Section, entries: list[Row], within: str
-    ) -> list[tuple[ResourceViewSet, str]]:
-        """Return what is stored and not wanted any more."""
-        view, wanted = section.opened(within), keyed(section, entries)
-        there = stored(section, self.names, within)
-        return [(view, pk) for key, (pk, _, _) in there.items() if key not in wanted]
-
     def _know(self, kind: str, pk: str, name: str) -> None:
         self.names[kind, pk] = name
         self.ids[kind, name] = None if (kind, name) in self.ids else pk
@@ -107,14 +102,14 @@ class _Applying:
     def _section(
         self, section: Section, entries: list[Row], place: str, within: str
     ) -> None:
-        gone = self._missing(section, entries, within)
+        view = section.opened(within)
+        there = stored(section, self.names, within)
+        wanted = keyed(section, entries)
+        gone = _left_out(view, there, wanted)
         if section.is_leaf:
             self._delete(gone)
         else:
             self.gone += gone
-        view = section.opened(within)
-        there = stored(section, self.names, within)
-        wanted = keyed(section, entries)
         for number, (key, entry) in enumerate(wanted.items()):
             where = f"{place}[{number}]"
             known = there.get(key)
@@ -183,6 +178,13 @@ class _Applying:
             raise InvalidArgument(
                 f"{where}: what refers to others has another form"
             ) from error
+
+
+def _left_out(
+    view: ResourceViewSet, there: Stored, wanted: Mapping[Key, Row]
+) -> list[tuple[ResourceViewSet, str]]:
+    """Return what is stored and not wanted any more."""
+    return [(view, pk) for key, (pk, _, _) in there.items() if key not in wanted]
 
 
 def _settings(values: Row) -> Row:

@@ -174,6 +174,7 @@ REFUSED = [
     ("GRPC_CERTIFICATE", "/nowhere/cert.pem", "SVC_GRPC_CERTIFICATE: "),
     ("PEER_URL", "mesh.test:443", "SVC_PEER_URL: "),
     ("CSRF_TRUSTED_ORIGINS", "mesh.test", "SVC_CSRF_TRUSTED_ORIGINS: "),
+    ("CSRF_TRUSTED_ORIGINS", "*", "SVC_CSRF_TRUSTED_ORIGINS: "),
     ("CORS_ALLOWED_ORIGINS", "https://a.test,b", "SVC_CORS_ALLOWED_ORIGINS: "),
     ("DNS_DOMAIN", "a b", "SVC_DNS_DOMAIN: "),
     ("DATABASE_URL", "postgresql://", "SVC_DATABASE_URL: this names no database"),
