@@ -10,8 +10,9 @@ NETBIRD_STAMP := .venv-netbird/.installed-$(shell sha256sum requirements/netbird
 OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cut -c1-16)
 DOCS_STAMP := .venv-docs/.installed-$(shell sha256sum requirements/docs.txt | cut -c1-16)
 OTEL_STAMP := .venv-otel/.installed-$(shell cat requirements/base.txt requirements/otel.txt | sha256sum | cut -c1-16)
-# One more than cores: tests wait, too, for servers that start, are frozen or come back.
-JOBS ?= $(shell expr $$(nproc) + 1)
+JOBS ?= auto
+# Slow tests wait more than others: for servers that start, are frozen or come back.
+SLOW_JOBS ?= $(shell expr $$(nproc) + 1)
 
 .PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi dist deb docs protos lock clean
 
@@ -72,8 +73,8 @@ test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) $(DOCS_STAMP) ## the full counts: property tests, kills, soak
-	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
-	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
+	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(SLOW_JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
+	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(SLOW_JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n 0 tests/events/test_replica.py
 
 check: $(TEST_STAMP) ## formatting, lint, layers, dead code, lines, types, migrations, OpenAPI, templates
