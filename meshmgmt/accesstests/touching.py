@@ -16,7 +16,7 @@ from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core.names import canonical
 from meshmgmt.core.queries import BATCH
-from meshmgmt.inventory.models import NetworkResource
+from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.mesh.extent import Extent
 from meshmgmt.meshstate import Touched, are_named, groups_of, routes_something
 
@@ -71,6 +71,10 @@ class Touch:
         counted = links.values_list("group").annotate(number=Count("id"))
         return self.groups - {group for group, number in counted if number > 1}
 
+    def _left(self) -> bool:
+        """Tell whether a machine is no more: what it routed names it no longer."""
+        return Peer.objects.filter(pk__in=self.peers).count() < len(self.peers)
+
     def _about(self, asked: Collection[tuple[str, str]]) -> Q:
         """Which tests; nothing is looked up of kinds that none asks about."""
         names = any(kind == DNS for kind, _ in asked)
@@ -96,7 +100,7 @@ class Touch:
                 # Whose they were cannot be asked any more of what is deleted or moved.
                 named |= Q(source_kind="user")
             if peers and ways:
-                routed = routed or routes_something(peers, groups)
+                routed = routed or routes_something(peers, groups) or self._left()
                 named |= Q(destination_kind="address")
                 named |= Q(kind=ACCESS, destination_kind="domain") & _of_peers(domain)
         elsewhere = Q(kind=ACCESS, destination_kind__in=ROUTED)

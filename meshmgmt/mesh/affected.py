@@ -79,9 +79,10 @@ def _links(mesh: Mesh) -> Iterator[_Link]:
             if route.access_groups & rule.destinations.groups:
                 id_ = (rule.id, route.id)
                 yield _Link(id_, (*facts, route), sources, routing.ids)
-    for route, routing in mesh.routes.links():
-        users = side(route.groups).ids | routing.ids
-        yield _Link((route.id,), (route,), users, routing.ids)
+    for route, routing in mesh.routes.all_links():
+        # Who serves a route that is disabled is given no other way there, either.
+        users = side(route.groups).ids if route.enabled else NOBODY
+        yield _Link((route.id,), (route,), users | routing.ids, routing.ids)
 
 
 def _by_dns(old: Mesh, new: Mesh) -> set[str]:

@@ -158,10 +158,10 @@ def _pairs(mesh: Mesh, members: int, wrong: int) -> Iterator[Pair]:
 
 
 def _routing(mesh: Mesh) -> int:
-    """The peers that route anything."""
+    """The peers that route anything, or would."""
     side = mesh.membership.side
     found = 0
-    for _, routing in mesh.routes.links():
+    for _, routing in mesh.routes.all_links():
         found |= routing.mask
     for router in mesh.snapshot.routers:
         if router.enabled:

@@ -40,9 +40,11 @@ class Routes:
 
     def links(self) -> Iterator[tuple[Route, Side]]:
         """The enabled routes with their routing peers."""
-        for route, routing in zip(self._routes, self._routing, strict=True):
-            if route.enabled:
-                yield route, routing
+        return (link for link in self.all_links() if link[0].enabled)
+
+    def all_links(self) -> Iterator[tuple[Route, Side]]:
+        """All routes with their routing peers, whose ways disabled ones decide, too."""
+        return zip(self._routes, self._routing, strict=True)
 
     def used(self, peer_id: str) -> list[int]:
         """Numbers of the routes that a peer may use."""

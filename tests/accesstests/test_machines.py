@@ -13,7 +13,7 @@ from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.selectors import counts
 from meshmgmt.accesstests.standing import PromiseBroken
 from meshmgmt.control.server.threads import Threads
-from meshmgmt.control.services.sessions import open_sync
+from meshmgmt.control.services.sessions import logout, open_sync
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
 from meshmgmt.explain.answers import account_findings
@@ -22,7 +22,15 @@ from meshmgmt.serving.housekeeping import run_job
 from tests.accesstests.world import World, state
 from tests.api_client import Api
 from tests.control.machines import SOURCE, enrolled, meta
-from tests.factories import Trail, account_settings, group
+from tests.factories import (
+    Trail,
+    account_settings,
+    group,
+    network,
+    peer,
+    resource,
+    rule,
+)
 from tests.people import person
 from tests.resource_contract import ok
 
@@ -111,6 +119,20 @@ def test_what_a_machine_broke_is_not_laid_to_the_next_write(
     assert state(world.work) == "passing"
     answer = api.put(f"/api/policies/{world.policy.pk}", {"enabled": False})
     assert answer.status == 409
+
+
+def test_router_that_leaves_breaks_a_promise_without_refusing(api: Api) -> None:
+    world, gateway = World(), peer("gateway")
+    printer = resource("printer", network=network())
+    path = f"/api/networks/{network().pk}/routers"
+    ok(api.post(path, {"peer": gateway.pk, "metric": 9, "enabled": True}))
+    rule([world.staff], [], destination_resource_id=printer.pk)
+    test = world.promise("print", world.staff, printer, "reach")
+    assert state(test) == "passing"
+    on_the_wire(logout, gateway.wg_public_key)
+    job("look_after_access_tests")
+    assert state(test) == "failing"
+    ok(api.post("/api/groups", {"name": "of no test"}))
 
 
 def test_login_that_ends_breaks_a_promise_without_refusing(

@@ -1,13 +1,16 @@
 """Pairs of peers by whole sets, against the verdict about each pair."""
 
+from dataclasses import replace
+
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from meshmgmt.mesh.between import alike, unmet
 from meshmgmt.mesh.reach import PROTOCOLS, Destination, Traffic, Verdict, verdict
 from meshmgmt.mesh.snapshot import Snapshot
+from tests.explain.pure import machine
 from tests.mesh.meshes import PEERS, Remembering, snapshots
-from tests.mesh.test_reach import PLACES, meant
+from tests.mesh.test_reach import OFFICE, PLACES, account, meant
 
 ENDS = st.frozensets(st.sampled_from(PEERS), min_size=1)
 TRAFFIC = st.one_of(
@@ -60,3 +63,15 @@ def test_peers_that_are_alike_have_one_verdict(
             told = {(each.allowed, lets_something(each)) for each in found}
             assert len(told) == 1, (destination, part)
             event(f"{len(part)} alike")
+
+
+def test_who_would_route_a_place_again_is_alike_to_nobody_on_the_way_there() -> None:
+    made = account()
+    [route] = made.routes
+    staff = made.members | {"staff": frozenset("ad")}
+    off = replace(route, id="off", peer="a", enabled=False)
+    peers = made.peers | {"d": machine("d", "dora", "100.64.0.9")}
+    mesh = Remembering(replace(made, members=staff, peers=peers, routes=(route, off)))
+    allowed = {p: verdict(mesh, p, OFFICE, Traffic("tcp", 5432)).allowed for p in "ad"}
+    assert allowed == {"a": False, "d": True}
+    assert not [part for part in alike(mesh, "ad", around="") if len(part) > 1]

@@ -12,6 +12,7 @@ from meshmgmt.mesh.result import NetworkMap
 from meshmgmt.mesh.snapshot import Snapshot
 from tests.mesh import naive
 from tests.mesh.meshes import NOW, snapshots
+from tests.mesh.test_reach import account
 
 ROUTE = attrgetter("id", "net_id", "network", "peer_id", "metric", "domains")
 ROUTE_RULE = attrgetter(
@@ -149,6 +150,16 @@ def test_whoever_has_another_map_is_affected(one, other, data):
             assert id_ in before
             assert flat(before[id_]) == flat(after[id_]), id_
             assert shown(one, before[id_]) == shown(changed, after[id_])
+
+
+def test_who_serves_a_disabled_route_is_affected_by_it() -> None:
+    [route] = account().routes
+    off = replace(route, id="off", peer="a", enabled=False)
+    one, other = account(), account(routes=(route, off))
+    ways = [{r.id for r in maps(each)["a"].routes} for each in (one, other)]
+    assert ways[0] - ways[1] == {"t"}
+    for before, after in ((one, other), (other, one)):
+        assert "a" in (affected(Mesh(before, NOW), Mesh(after, NOW)) or ())
 
 
 def shown(snapshot: Snapshot, found: NetworkMap) -> list[object]:
