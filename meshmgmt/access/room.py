@@ -16,6 +16,7 @@ from meshmgmt.access.models import Policy, SetupKey, UserAutoGroup
 from meshmgmt.access.services.enrolment import (
     errors_of_auto_groups,
     forget_auto_groups,
+    join_auto_groups,
     set_auto_groups,
     set_jwt_groups,
 )
@@ -27,7 +28,7 @@ from meshmgmt.access.services.removal import (
 )
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.signals import user_deleting
+from meshmgmt.accounts.signals import propagation_begun, user_deleting
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 from meshmgmt.api.exceptions import register_constraint
@@ -59,6 +60,7 @@ def register() -> None:
     contributions.set_jwt_groups = set_jwt_groups
     contributions.auto_group_column = UserAutoGroup._meta.get_field("group")
     user_deleting.connect(forget_auto_groups, dispatch_uid="access.user_deleting")
+    propagation_begun.connect(join_auto_groups, dispatch_uid="access.propagation")
     modelmodules.assign("policies", "access")
     modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))
     modelmodules.assign("networks", "access.router", "access.routerpeergroup")

@@ -12,3 +12,6 @@ user_deleting: Final = Signal()
 
 ranges_changed: Final = Signal()
 """Sent with `account`, whose network ranges are new."""
+
+propagation_begun: Final = Signal()
+"""Sent when peers follow the auto-groups of their owners from now on."""

@@ -255,6 +255,23 @@ class TestPropagation:
         ok(api.put(f"{PATH}/{someone.pk}", {"auto_groups": [team.pk]}))
         assert self.groups_of(mine) == set()
 
+    def test_peers_catch_up_and_leave_nothing_when_it_is_switched_on(
+        self, api: Api
+    ) -> None:
+        account_settings(groups_propagation_enabled=False)
+        someone = person("user")
+        mine, team = peer("mine", user=someone), group("team")
+        before, other = group("before", mine), peer("of nobody")
+        ok(api.put(f"{PATH}/{someone.pk}", {"auto_groups": [team.pk]}))
+        [account] = ok(api.get("/api/accounts"))
+        trail = Trail()
+        for switched in (True, False, True):
+            settings = account["settings"] | {"groups_propagation_enabled": switched}
+            ok(api.put(f"/api/accounts/{account['id']}", {"settings": settings}))
+            assert self.groups_of(mine) == {before.pk, team.pk}
+        assert self.groups_of(other) == set()
+        assert trail.codes.count("peer.group.add") == 1
+
     @staticmethod
     def groups_of(one: Peer) -> set[str]:
         links = GroupPeer.objects.filter(peer=one)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -160,6 +161,17 @@ def _usable(key: SetupKey | None) -> SetupKey:
 def forget_auto_groups(user: User, **kwargs: Any) -> None:
     """Empty the list of a user who is about to be deleted."""
     set_members(UserAutoGroup, user, [])
+
+
+def join_auto_groups(**kwargs: Any) -> None:
+    """Let all peers join the auto-groups of their owners; none leaves a group."""
+    joining = defaultdict[str, list[str]](list)
+    owned = Peer.objects.filter(user__auto_group_links__isnull=False)
+    pairs = owned.order_by("pk").values_list("user__auto_group_links__group", "pk")
+    for group_id, peer_id in pairs:
+        joining[group_id].append(peer_id)
+    for group_id, peer_ids in sorted(joining.items()):
+        change_groups_of_peers(peer_ids, join=[group_id])
 
 
 def errors_of_auto_groups(group_ids: Sequence[str]) -> list[FieldError]:

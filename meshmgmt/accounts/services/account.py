@@ -18,7 +18,7 @@ from meshmgmt.accounts.settingrules import (
     range_change_errors,
     settings_errors,
 )
-from meshmgmt.accounts.signals import ranges_changed
+from meshmgmt.accounts.signals import propagation_begun, ranges_changed
 from meshmgmt.core.context import SYSTEM, current, forget_account, scope
 from meshmgmt.core.errors import FieldError, raise_field_errors
 from meshmgmt.core.queries import tables_exist
@@ -73,7 +73,8 @@ def drawn_range() -> str:
 def account_update(*, settings: dict[str, Any]) -> Account:
     """Change the given settings; what is not given keeps its value.
 
-    Peers outside of a new range get other addresses. Raises InvalidArgument, also for a
+    Peers outside of a new range get other addresses; where propagation of groups begins,
+    peers join the auto-groups of their owners and leave none. Raises InvalidArgument, also for a
     DNS domain that a zone has.
     """
     if unknown := settings.keys() - WRITABLE:
@@ -98,10 +99,13 @@ def account_update(*, settings: dict[str, Any]) -> Account:
         for name in moved:
             errors += range_change_errors(name, wanted[name])
         raise_field_errors(errors)
+        propagated = account.groups_propagation_enabled
         # All of them: what is the same as before is no change for the trail.
         for name, value in wanted.items():
             setattr(account, name, value)
         account.save()
         if moved:
             ranges_changed.send(sender=None, account=account)
+        if account.groups_propagation_enabled and not propagated:
+            propagation_begun.send(sender=None)
         return account
