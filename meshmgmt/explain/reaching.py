@@ -148,6 +148,8 @@ def _address(text: str) -> Destination | None:
         address = str(ip_address(text))
     except ValueError:
         return None
+    if "%" in text:
+        raise BadRequest(f"{text[:64]!r} has a zone, which means something on one host")
     # Rules decide about the address of a peer, routes about all others.
     peer = Peer.objects.filter(Q(ip=address) | Q(ipv6=address)).first()
     return Destination("peer" if peer else "address", peer.pk if peer else "", address)

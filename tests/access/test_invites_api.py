@@ -102,6 +102,16 @@ def test_link_tells_what_it_is_for_without_credentials(api: Api, nobody: Api) ->
         }
 
 
+def test_link_is_not_valid_while_another_user_has_the_address(
+    api: Api, nobody: Api
+) -> None:
+    made = ok(api.post(PATH, invite()))
+    link = f"{PATH}/{made['invite_token']}"
+    person("user", email="NEW@mesh.dev")
+    assert ok(nobody.get(link))["valid"] is False
+    assert nobody.post(f"{link}/accept", {"password": "Abcdefg1!"}).status == 409
+
+
 def test_accepting_makes_the_user(api: Api, nobody: Api) -> None:
     made = ok(api.post(PATH, invite()))
     trail = Trail()

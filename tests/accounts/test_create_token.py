@@ -94,8 +94,10 @@ def test_only_ingest_limits_the_token() -> None:
 )
 def test_bad_arguments_leave_nothing_behind(arguments: list[str], reason: str) -> None:
     events = AuditEvent.objects.count()
+    said = StringIO()
     with pytest.raises(CommandError, match=reason):
-        run(*arguments)
+        call_command("create_token", *arguments, stderr=said)
+    assert "created" not in said.getvalue()
     assert not User.objects.exists()
     assert not AccessToken.objects.exists()
     assert AuditEvent.objects.count() == events

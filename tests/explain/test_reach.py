@@ -83,6 +83,7 @@ def test_plan_refuses_what_is_no_question(api: Api, database: Peer) -> None:
         source: 400,
         f"{source}&{destination}&port=22": 422,
         f"{source}&{destination}&protocol=gre": 400,
+        f"{source}&destination=fe80::1%25eth0": 400,
     }
     for asked, status in questions.items():
         answer = api.delete(f"/api/peers/{database.pk}?dry_run=true&{asked}")

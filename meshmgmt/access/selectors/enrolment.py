@@ -77,6 +77,8 @@ def invite_facts(invite: Invite) -> Row:
         "email": invite.email,
         "name": invite.name,
         "expires_at": invite.expires_at,
-        "valid": is_valid(invite),
+        # A user with this address would be in the way of whoever accepts it.
+        "valid": is_valid(invite)
+        and not User.objects.with_email(invite.email).exists(),
         "invited_by": "" if inviter is None else inviter.name or inviter.email,
     }

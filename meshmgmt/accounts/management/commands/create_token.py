@@ -32,19 +32,24 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Create the token, and the user when absent, in one transaction."""
         with clear_errors(), account_write():
-            user = self._user(options["user"], options["role"])
+            known = known_user(options["user"])
+            role = options["role"]
+            user = (
+                self._checked(known, role)
+                if known
+                else self._new_user(options["user"], role)
+            )
             terms = {
                 "name": options["name"],
                 "expires_in": options["days"],
                 "scope": options["only"] or "",
             }
             made = access_tokens.create(terms, user.pk)
+        if not known:
+            self.stderr.write(f"created user {user.email} with role {user.role}")
         self.stdout.write(made.plain)
 
-    def _user(self, reference: str, role: str | None) -> User:
-        user = known_user(reference)
-        if user is None:
-            return self._new_user(reference, role)
+    def _checked(self, user: User, role: str | None) -> User:
         if role is not None and user.role != role:
             raise CommandError(
                 f"{user} exists with role {user.role}:"
@@ -71,6 +76,4 @@ class Command(BaseCommand):
             raise CommandError(
                 f"there is no user {email!r}: name a --role to create one"
             )
-        user = user_create(email=email, role=role)
-        self.stderr.write(f"created user {email} with role {role}")
-        return user
+        return user_create(email=email, role=role)

@@ -36,6 +36,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Simulate. Raises CommandError when no peer can be served."""
+        if options["number"] < 1:
+            raise CommandError("N must be at least 1", returncode=2)
         url = options["url"] or (
             peer_url(settings.SVC) if settings.SVC.grpc_bind else ""
         )
