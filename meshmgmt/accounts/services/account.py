@@ -74,8 +74,8 @@ def account_update(*, settings: dict[str, Any]) -> Account:
     """Change the given settings; what is not given keeps its value.
 
     Peers outside of a new range get other addresses; where propagation of groups begins,
-    peers join the auto-groups of their owners and leave none. Raises InvalidArgument, also for a
-    DNS domain that a zone has.
+    peers join the auto-groups of their owners and leave none. Raises InvalidArgument, also
+    for a DNS domain that a zone has.
     """
     if unknown := settings.keys() - WRITABLE:
         raise ValueError(f"not settings of the account: {', '.join(sorted(unknown))}")
