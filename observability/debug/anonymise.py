@@ -5,7 +5,8 @@ but loopback and unspecified ones, private ones included, and every label of a d
 name is replaced; prefix lengths and ports stay. In free text a domain name is whatever
 has a dot and ends in a word; in documents, fields that hold names count too. Names of hosts
 that are known beforehand are replaced wherever they stand alone, for a peer's name is
-the label of its domain name.
+the label of its domain name. What is percent-encoded, as in the paths of requests, is
+decoded first, and stays so.
 """
 
 import ipaddress
@@ -13,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 # RFC 2544 and RFC 3849: ranges that no real network uses.
 _V4: Final = ipaddress.IPv4Address("198.18.0.1")
@@ -37,6 +39,7 @@ _DOMAIN: Final = re.compile(
     r"(?P<file>(?<=[\w.-]/)[\w.-]{1,128}\.(?:py|log|json|sock|db|sqlite3|conf|txt)(?![\w.]))"
     r"|(?<![\w-])(?:[\w-]{1,63}\.){1,127}[^\W\d_][\w-]{0,62}(?![\w-])"
 )
+_ESCAPED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _WORD: Final = re.compile(r"[^\W_](?:[\w-]*\w)?")
 # Lines of a Python traceback: where, and which exception. They name no network.
 _TRACE: Final = re.compile(
@@ -54,7 +57,8 @@ class Anonymiser:
 
     def text(self, value: str) -> str:
         """Return free text with addresses and domain names replaced."""
-        replaced = _ADDRESS.sub(lambda match: self._address(match[0]), value)
+        plain = _decoded(value)
+        replaced = _ADDRESS.sub(lambda match: self._address(match[0]), plain)
         return _DOMAIN.sub(
             lambda match: match[0] if match["file"] else self.name(match[0]), replaced
         )
@@ -139,3 +143,17 @@ class Anonymiser:
             return label
         key = label.casefold()
         return self._labels.setdefault(key, f"anon-{len(self._labels) + 1}")
+
+
+def _decoded(text: str) -> str:
+    """Return a text without percent-encoding but of what would break its line.
+
+    A link in a link, such as where a sign-in leads, is encoded once more.
+    """
+    while (plain := _ESCAPED.sub(lambda match: _shown(match[0]), text)) != text:
+        text = plain
+    return text
+
+
+def _shown(escaped: str) -> str:
+    return "".join(c if c.isprintable() else quote(c) for c in unquote(escaped))

@@ -2,6 +2,8 @@
 
 import ipaddress
 import json
+from collections.abc import Callable
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import given
@@ -119,17 +121,42 @@ ADDRESSES = st.one_of(
 )
 
 
-@given(NAMES, st.sampled_from(["{}", "at {},", "({})", '"{}"', "x={};", "//{}/p"]))
-def test_no_name_survives(name: str, around: str) -> None:
-    shown = Anonymiser().text(around.format(name))
-    assert name not in shown
+def as_it_is(text: str) -> str:
+    return text
 
 
-@given(ADDRESSES, st.sampled_from(["{}", "at {},", "({})", "[{}]:53", "x={};"]))
-def test_no_address_survives(
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address, around: str
+def in_a_link(text: str) -> str:
+    """Encode all that some encoder would, as in the query of a path."""
+    return quote(text, safe="").replace(".", "%2E").replace("-", "%2d")
+
+
+def in_a_link_of_a_link(text: str) -> str:
+    return quote(in_a_link(text), safe="")
+
+
+WRITTEN = st.sampled_from([as_it_is, in_a_link, in_a_link_of_a_link])
+
+
+@given(
+    NAMES, st.sampled_from(["{}", "at {},", "({})", '"{}"', "x={};", "//{}/p"]), WRITTEN
+)
+def test_no_name_survives(
+    name: str, around: str, written: Callable[[str], str]
 ) -> None:
-    shown = Anonymiser().text(around.format(address))
+    shown = Anonymiser().text(around.format(written(name)))
+    assert name not in shown
+    assert written(name) not in shown
+
+
+@given(
+    ADDRESSES, st.sampled_from(["{}", "at {},", "({})", "[{}]:53", "x={};"]), WRITTEN
+)
+def test_no_address_survives(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+    around: str,
+    written: Callable[[str], str],
+) -> None:
+    shown = unquote(unquote(Anonymiser().text(around.format(written(str(address))))))
     assert shown != around.format(address) or str(address).startswith(
         ("198.18.", "2001:db8:")
     )
@@ -146,12 +173,12 @@ def test_names_of_hosts_are_replaced_wherever_they_stand_alone() -> None:
         {
             "peer_name": "Ann's tablet",
             "message": "1 peer (mara-laptop) of mara-laptops",
-            "path": "/api/peers?name=mara-laptop",
+            "path": "/api/peers?name=mara%2Dlaptop&at=1%0A2",
             "domain": "mara-laptop.mesh.internal",
         }
     )
     stand_in = shown["domain"].split(".")[0]
     assert shown["peer_name"].startswith("anon-")
     assert shown["message"] == f"1 peer ({stand_in}) of mara-laptops"
-    assert shown["path"] == f"/api/peers?name={stand_in}"
+    assert shown["path"] == f"/api/peers?name={stand_in}&at=1%0A2"
     assert anonymiser.line("time INFO peer=mara-laptop") == f"time INFO peer={stand_in}"
