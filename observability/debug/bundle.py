@@ -227,7 +227,7 @@ def run(
         until = time.time() + seconds
         # It ends by itself, whatever becomes of this process.
         rule = Rule("trace", expires=until + MARGIN_SECONDS)
-        loglevels.add(config.runtime_dir, rule, capture_until=until)
+        loglevels.add_for_a_run(config.runtime_dir, rule, until)
         try:
             builder.collect(list(registered("start/", at_start=True)), quiet=True)
             _wait(until, quiet=quiet)

@@ -137,14 +137,20 @@ def reset(runtime_dir: Path) -> None:
         _write(runtime_dir, Control())
 
 
-def add(runtime_dir: Path, rule: Rule, *, capture_until: float | None = None) -> None:
+def add(runtime_dir: Path, rule: Rule) -> None:
     """Add a rule. A lasting one replaces what was said for its logger before."""
     with locked(runtime_dir / LOCK):
         known = read(runtime_dir)
         now = time.time()
         kept = [r for r in known.rules if r.active(now) and not _replaces(rule, r)]
-        until = known.capture_until if capture_until is None else capture_until
-        _write(runtime_dir, Control((*kept, rule), until))
+        _write(runtime_dir, Control((*kept, rule), known.capture_until))
+
+
+def add_for_a_run(runtime_dir: Path, rule: Rule, capture_until: float) -> None:
+    """Put a rule over all others until it is removed, and keep served answers."""
+    with locked(runtime_dir / LOCK):
+        known = read(runtime_dir)
+        _write(runtime_dir, Control((*known.rules, rule), capture_until))
 
 
 def _replaces(new: Rule, old: Rule) -> bool:

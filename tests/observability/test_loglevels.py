@@ -141,6 +141,15 @@ def test_a_lasting_change_replaces_what_was_said_before(tmp_path: Path) -> None:
     assert [(r.level, r.path) for r in rules] == [("trace", "/x"), ("warn", "")]
 
 
+def test_what_was_said_before_a_debug_run_holds_again_after_it(tmp_path: Path) -> None:
+    timed, run = (Rule(level, expires=time.time() + 60) for level in ("debug", "trace"))
+    loglevels.add(tmp_path, timed)
+    loglevels.add_for_a_run(tmp_path, run, capture_until=time.time() + 60)
+    assert loglevels.read(tmp_path).rules == (timed, run)
+    loglevels.remove(tmp_path, run.id)
+    assert loglevels.read(tmp_path) == loglevels.Control((timed,))
+
+
 def test_an_unreadable_file_leaves_the_levels(levels: Levels) -> None:
     change(levels, Rule("debug"))
     assert levels.runtime_dir is not None
