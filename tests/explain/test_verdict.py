@@ -99,6 +99,22 @@ def test_a_zone_of_another_group_would_answer() -> None:
     assert named(found.remedies[0]) == [("group", "Office")]
 
 
+def test_a_cname_that_leads_out_of_its_zone_is_told() -> None:
+    led = plain_zone("corp.test", cname("crm.corp.test", "crm.example.org"))
+    forwarded = "forwarded to 9.9.9.9, because nameserver group Servers 9.9.9.9 serves"
+    found = judged(account(led, groups=(PRIMARY,)), "crm.corp.test")
+    zone = "zone Zone corp.test"
+    led_to = f"; a CNAME of {zone} leads to crm.example.org"
+    assert said(found) == (f"{forwarded} all other names{led_to}", [])
+    other = replace(led, groups=OFFICE)
+    found = judged(account(other, groups=(PRIMARY,)), "crm.corp.test")
+    reason, remedies = said(found)
+    withheld = f"{zone} has the name, but the peer is in none of its groups"
+    assert reason == f"{forwarded} all other names; {withheld}"
+    would = "It would be looked up as crm.example.org if the peer were in group Office"
+    assert remedies == [would]
+
+
 @pytest.mark.parametrize(
     ("changes", "condition"),
     [

@@ -121,10 +121,23 @@ class Explanation:
     depends: bool
     verdict: Verdict | None = None
 
+    @property
+    def decided_by(self) -> Query:
+        # By identity: another query may end alike.
+        return next(query for query in self.queries if query.outcome is self.outcome)
+
 
 def deciding_steps(query: Query) -> list[Step]:
     """The steps that ended the legs of a query."""
     return [step for leg in query.legs for step in leg.steps if step.decides]
+
+
+def leading(explanation: Explanation) -> Subject | None:
+    """Whose CNAME leads to the name at which the look-up ends."""
+    query = explanation.decided_by
+    if query.outcome.name == query.name:
+        return None
+    return deciding_steps(query)[0].subject
 
 
 def hidden_peer(explanation: Explanation) -> Subject | None:

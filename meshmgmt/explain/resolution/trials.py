@@ -19,6 +19,7 @@ from meshmgmt.explain.resolution.model import (
     all_of,
     deciding_steps,
     either,
+    leading,
 )
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.peerdns import Excluded, PeerDns
@@ -134,7 +135,7 @@ def _elsewhere(now: Explanation, then: Explanation, subject: Subject) -> Outcome
     asked = [server.group for server in then.outcome.servers]
     before = {server.group for server in now.outcome.servers}
     elsewhere = subject in asked and before.isdisjoint(asked)
-    return then.outcome if elsewhere else None
+    return then.outcome if elsewhere or subject == leading(then) else None
 
 
 def _ways(

@@ -14,6 +14,7 @@ from meshmgmt.explain.resolution.model import (
     deciding_steps,
     either,
     hidden_peer,
+    leading,
 )
 from meshmgmt.explain.resolution.trials import Trial, trials
 from meshmgmt.mesh import Mesh
@@ -95,13 +96,11 @@ def _reason(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Phrase:
     outcome = explanation.outcome
     name, wanted = outcome.name, explanation.type
     if outcome.kind is OutcomeKind.FORWARDED:
-        return _forwarded(outcome, config)
+        return (*_forwarded(outcome, config), *_led(explanation))
     if outcome.kind is OutcomeKind.SYSTEM:
         nobody = f"no zone and no nameserver group that the peer gets has {name}"
         return (f"{_SYSTEM}{nobody}",)
-    # By identity: another query may end alike.
-    query = next(q for q in explanation.queries if q.outcome is outcome)
-    step = deciding_steps(query)[-1]
+    step = deciding_steps(explanation.decided_by)[-1]
     place = () if step.subject is None else _place(step.subject)
     if outcome.kind is OutcomeKind.ANSWER:
         found = [r.content for r in outcome.records if r.type == wanted]
@@ -137,6 +136,14 @@ def _forwarded(outcome: Outcome, config: PeerDns) -> Phrase:
     return (because, *either(list(asked), " and "), f" {verb} {served}")
 
 
+def _led(explanation: Explanation) -> Phrase:
+    """Which CNAME leads to the name that is forwarded."""
+    zone = leading(explanation)
+    if zone is None:
+        return ()
+    return ("; a CNAME of ", *_place(zone), f" leads to {explanation.outcome.name}")
+
+
 def _withheld(tried: Iterable[Trial]) -> Phrase:
     """What has the name, though the peer does not get it."""
     for trial in tried:
@@ -162,6 +169,8 @@ def _would(trial: Trial, wanted: str) -> Phrase:
         unless = ", unless the servers asked before know the name"
         last = (unless,) if trial.depends else ()
         return (f"It would resolve to {_listed(found)} if ", *trial.condition, *last)
+    if trial.subject.kind == "zone":
+        return (f"It would be looked up as {outcome.name} if ", *trial.condition)
     servers = [s.ip for s in outcome.servers if s.group == trial.subject]
     asked = f"It would be forwarded to {_listed(servers)} (nameserver group "
     return (asked, trial.subject, ") if ", *trial.condition)
