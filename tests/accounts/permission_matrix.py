@@ -36,6 +36,24 @@ ANYBODY: Final = "anybody"
 OWN: Final = "own"
 """Every user for what is theirs."""
 
+RESOURCES: Final = """
+/api/access-tests/{accessTestId}                  policies
+/api/dns/nameservers/{nsgroupId}                  nameservers
+/api/dns/zones/{zoneId}                           dns
+/api/dns/zones/{zoneId}/records/{recordId}        dns
+/api/events/subscriptions/{subscriptionId}        events
+/api/groups/{groupId}                             groups
+/api/networks/{networkId}                         networks
+/api/networks/{networkId}/resources/{resourceId}  networks
+/api/networks/{networkId}/routers/{routerId}      networks
+/api/policies/{policyId}                          policies
+/api/posture-checks/{postureCheckId}              policies
+/api/routes/{routeId}                             routes
+/api/setup-keys/{keyId}                           setup_keys
+"""
+"""Paths of an object, and the module whose letters let one read, change and delete it,
+and list and create such objects one step above."""
+
 ENDPOINTS: Final = """
 GET     /api/access/explain                                 policies R
 GET     /api/access/graph                                   policies R
@@ -46,23 +64,8 @@ GET     /api/config                                         settings R
 GET     /api/config/schema                                  settings R
 GET     /api/dns/explain                                    dns R
 GET     /api/dns/lint                                       dns R
-GET     /api/dns/nameservers                                nameservers R
-POST    /api/dns/nameservers                                nameservers C
-GET     /api/dns/nameservers/{nsgroupId}                    nameservers R
-PUT     /api/dns/nameservers/{nsgroupId}                    nameservers U
-DELETE  /api/dns/nameservers/{nsgroupId}                    nameservers D
 GET     /api/dns/settings                                   dns R
 PUT     /api/dns/settings                                   dns U
-GET     /api/dns/zones                                      dns R
-POST    /api/dns/zones                                      dns C
-GET     /api/dns/zones/{zoneId}                             dns R
-PUT     /api/dns/zones/{zoneId}                             dns U
-DELETE  /api/dns/zones/{zoneId}                             dns D
-GET     /api/dns/zones/{zoneId}/records                     dns R
-POST    /api/dns/zones/{zoneId}/records                     dns C
-GET     /api/dns/zones/{zoneId}/records/{recordId}          dns R
-PUT     /api/dns/zones/{zoneId}/records/{recordId}          dns U
-DELETE  /api/dns/zones/{zoneId}/records/{recordId}          dns D
 GET     /api/dns/zones/{zoneId}/zonefile                    dns R
 PUT     /api/dns/zones/{zoneId}/zonefile                    dns U
 GET     /api/docs                                           public
@@ -83,21 +86,11 @@ GET     /api/events/network-traffic/summary                 events R
 GET     /api/events/proxy                                   events R
 POST    /api/events/proxy                                   events C
 GET     /api/events/proxy/summary                           events R
-GET     /api/events/subscriptions                           events R
-POST    /api/events/subscriptions                           events C
-GET     /api/events/subscriptions/{subscriptionId}          events R
-PUT     /api/events/subscriptions/{subscriptionId}          events U
-DELETE  /api/events/subscriptions/{subscriptionId}          events D
 GET     /api/events/subscriptions/{subscriptionId}/dead-letters  events R
 POST    /api/events/subscriptions/{subscriptionId}/replay   events U
 GET     /api/events/subscriptions/{subscriptionId}/state    events R
 POST    /api/events/subscriptions/{subscriptionId}/secret   events U
 POST    /api/events/subscriptions/{subscriptionId}/test     events U
-GET     /api/groups                                         groups R
-POST    /api/groups                                         groups C
-GET     /api/groups/{groupId}                               groups R
-PUT     /api/groups/{groupId}                               groups U
-DELETE  /api/groups/{groupId}                               groups D
 GET     /api/groups/{groupId}/usage                         groups R
 GET     /api/identity-providers                             identity_providers R
 GET     /api/identity-providers/{idpId}                     identity_providers R
@@ -106,21 +99,6 @@ GET     /api/instance/version                               anybody
 GET     /api/integrations/event-streaming                   events R
 GET     /api/locations/countries                            anybody
 GET     /api/locations/countries/{country}/cities           anybody
-GET     /api/networks                                       networks R
-POST    /api/networks                                       networks C
-GET     /api/networks/{networkId}                           networks R
-PUT     /api/networks/{networkId}                           networks U
-DELETE  /api/networks/{networkId}                           networks D
-GET     /api/networks/{networkId}/resources                 networks R
-POST    /api/networks/{networkId}/resources                 networks C
-GET     /api/networks/{networkId}/resources/{resourceId}    networks R
-PUT     /api/networks/{networkId}/resources/{resourceId}    networks U
-DELETE  /api/networks/{networkId}/resources/{resourceId}    networks D
-GET     /api/networks/{networkId}/routers                   networks R
-POST    /api/networks/{networkId}/routers                   networks C
-GET     /api/networks/{networkId}/routers/{routerId}        networks R
-PUT     /api/networks/{networkId}/routers/{routerId}        networks U
-DELETE  /api/networks/{networkId}/routers/{routerId}        networks D
 GET     /api/networks/resources                             networks R
 GET     /api/networks/routers                               networks R
 GET     /api/peers                                          anybody
@@ -132,35 +110,10 @@ GET     /api/peers/{peerId}/dns                             dns R
 GET     /api/peers/{peerId}/jobs                            remote_jobs R
 POST    /api/peers/{peerId}/jobs                            remote_jobs C
 GET     /api/peers/{peerId}/jobs/{jobId}                    remote_jobs R
-GET     /api/policies                                       policies R
-POST    /api/policies                                       policies C
-GET     /api/policies/{policyId}                            policies R
-PUT     /api/policies/{policyId}                            policies U
-DELETE  /api/policies/{policyId}                            policies D
-GET     /api/access-tests                                   policies R
-POST    /api/access-tests                                   policies C
-GET     /api/access-tests/{accessTestId}                    policies R
-PUT     /api/access-tests/{accessTestId}                    policies U
-DELETE  /api/access-tests/{accessTestId}                    policies D
-GET     /api/posture-checks                                 policies R
-POST    /api/posture-checks                                 policies C
-GET     /api/posture-checks/{postureCheckId}                policies R
-PUT     /api/posture-checks/{postureCheckId}                policies U
-DELETE  /api/posture-checks/{postureCheckId}                policies D
 GET     /api/reverse-proxies/clusters                       services R
 GET     /api/reverse-proxies/domains                        services R
 GET     /api/reverse-proxies/services                       services R
-GET     /api/routes                                         routes R
-POST    /api/routes                                         routes C
-GET     /api/routes/{routeId}                               routes R
-PUT     /api/routes/{routeId}                               routes U
-DELETE  /api/routes/{routeId}                               routes D
 POST    /api/setup                                          public
-GET     /api/setup-keys                                     setup_keys R
-POST    /api/setup-keys                                     setup_keys C
-GET     /api/setup-keys/{keyId}                             setup_keys R
-PUT     /api/setup-keys/{keyId}                             setup_keys U
-DELETE  /api/setup-keys/{keyId}                             setup_keys D
 GET     /api/users                                          anybody
 POST    /api/users                                          users C
 GET     /api/users/{userId}                                 anybody
@@ -182,7 +135,7 @@ DELETE  /api/users/invites/{inviteId}                       users D
 POST    /api/users/invites/{inviteId}/regenerate            users U
 POST    /api/users/invites/{inviteToken}/accept             public
 """
-"""Method, path, and who may: the module and letter of the table above, or a word."""
+"""Method and path of all others, and who may: module and letter, or a word."""
 
 ADMIN_MODELS: Final = """
 access.invite               users        CRD

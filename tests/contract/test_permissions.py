@@ -17,6 +17,7 @@ from tests.accounts.permission_matrix import (
     EXPECTED,
     OWN,
     PUBLIC,
+    RESOURCES,
     ROLES,
 )
 from tests.api_client import Api
@@ -42,7 +43,18 @@ class Case(NamedTuple):
         return self.letter in EXPECTED[self.who][ROLES.index(role)]
 
 
-CASES = [Case(*line.split()) for line in ENDPOINTS.strip().splitlines()]
+def of_resource(path: str, module: str) -> Iterator[Case]:
+    """Yield what is done to an object, and to all of its kind."""
+    for method, letter in (("GET", "R"), ("PUT", "U"), ("DELETE", "D")):
+        yield Case(method, path, module, letter)
+    for method, letter in (("GET", "R"), ("POST", "C")):
+        yield Case(method, path.rpartition("/")[0], module, letter)
+
+
+CASES = [
+    *(Case(*line.split()) for line in ENDPOINTS.strip().splitlines()),
+    *(case for x in RESOURCES.strip().splitlines() for case in of_resource(*x.split())),
+]
 
 
 @pytest.fixture(autouse=True)
