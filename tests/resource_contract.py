@@ -5,7 +5,8 @@ begin with `Test`. Who may do what, and that answers have the documented form, i
 all endpoints at once in `tests/contract`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import pytest
@@ -14,17 +15,22 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from meshmgmt.accounts.models import AccessToken
+from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.backup.schema import tables
 from tests.api_client import Answer, Api
 from tests.factories import Trail
 
 __all__ = [
+    "ABSENT",
     "TAKEN",
+    "Answered",
     "Body",
+    "Change",
     "CreatedResourceContract",
     "Fault",
     "ReplacedResourceContract",
     "ResourceContract",
+    "SecretContract",
     "Trail",
     "ok",
 ]
@@ -32,13 +38,23 @@ __all__ = [
 Body = dict[str, Any]
 Fault = tuple[Body, int, str, str]
 """A change of a valid body; status, field and words of the answer that refuses it."""
+Answered = tuple[Body, Body]
+"""What is sent to create an object, and what the answer shows beside it."""
+Change = tuple[Body, Body, Sequence[str] | Mapping[str, Body | None]]
+"""What is sent, what is shown beside it, and the codes of the events, with their words."""
 TAKEN: Final = 8
+ABSENT: Final = object()
+"""In place of a value: the answer does not have the field."""
 
 
 def ok(answer: Answer) -> Any:
     """Return the body of a successful answer."""
     assert answer.status == 200, answer.json
     return answer.json
+
+
+def present(body: Body) -> Body:
+    return {name: value for name, value in body.items() if value is not ABSENT}
 
 
 def stored() -> dict[str, list[bytes]]:
@@ -59,6 +75,8 @@ class CreatedResourceContract:
     created_codes: ClassVar[tuple[str, ...]]
     deleted_codes: ClassVar[tuple[str, ...]]
     read_by_id: ClassVar[bool] = True
+    filled_in: ClassVar[frozenset[str]] = frozenset({"id"})
+    """Fields of an answer that nobody sends and no example tells."""
     most_queries: ClassVar[int] = 10
     """Of reading a list, whatever its length."""
 
@@ -69,6 +87,14 @@ class CreatedResourceContract:
     def body(self, number: int = 1) -> Body:
         """Return a valid body; another number makes another object."""
         raise NotImplementedError
+
+    def answered(self) -> Iterable[Answered]:
+        """Return examples of bodies; an answer has the fields that are named, no more."""
+        return ()
+
+    def told(self, made: Body) -> dict[str, Body]:
+        """Return what events of creation and deletion say, by their codes."""
+        return {}
 
     def refused(self) -> Iterable[Fault]:
         """Return what no write may say; the values of body number `TAKEN` are taken."""
@@ -83,18 +109,40 @@ class CreatedResourceContract:
         """The path of the collection."""
         return self.make_path()
 
+    def create(self, api: Api, where: str, body: Body) -> Body:
+        """Create an object of a body."""
+        made: Body = ok(api.post(where, body))
+        return made
+
     def make(self, api: Api, where: str, number: int = 1) -> Body:
         """Create an object."""
-        made: Body = ok(api.post(where, self.body(number)))
-        return made
+        return self.create(api, where, self.body(number))
 
     def readable(self, made: Body) -> Body:
         """Return what reading shows of an object that creation returned."""
         return made
 
+    def as_sent(self, made: Body) -> Body:
+        """Return an answer in the words of a body, where they differ."""
+        return made
+
+    def meant(self, made: Body) -> Body:
+        """Return what an answer shows of what was meant."""
+        shown = self.as_sent(made).items()
+        return {name: value for name, value in shown if name not in self.filled_in}
+
+    def check_kept(self, api: Api, one: str, made: Body) -> None:
+        """Check that the object is what its creation answered."""
+        assert ok(api.get(one)) == made
+
     def target(self, made: Body) -> str:
         """Return the target of the events of an object."""
         return str(made["id"])
+
+    def targets(self, trail: Trail) -> set[str]:
+        """Return the targets of the events that are about objects of this kind."""
+        kind = self.created_codes[0].partition(".")[0]
+        return {target for code, target in trail.targets if code.startswith(kind)}
 
     def writes(self, where: str, made: Body) -> list[tuple[str, str, Body | None]]:
         """Return a valid write of each kind: method, path and body."""
@@ -110,6 +158,17 @@ class CreatedResourceContract:
         if self.read_by_id:
             assert ok(api.get(f"{where}/{made['id']}")) == made
         assert made in ok(api.get(where))
+
+    def test_answer_shows_what_was_sent_and_what_it_means(
+        self, api: Api, where: str
+    ) -> None:
+        for body, beside in self.answered():
+            made = self.readable(self.create(api, where, body))
+            assert self.meant(made) == present(body | beside), body
+            one = f"{where}/{made['id']}"
+            if self.read_by_id:
+                self.check_kept(api, one, made)
+            ok(api.delete(one))
 
     def test_list_is_in_order_of_creation(self, api: Api, where: str) -> None:
         before = [entry["id"] for entry in ok(api.get(where))]
@@ -154,13 +213,17 @@ class CreatedResourceContract:
 
     def test_creation_and_deletion_are_audited(self, api: Api, where: str) -> None:
         self.body()  # what the body refers to is made before
-        trail = Trail()
+        created = Trail()
         made = self.make(api, where)
-        assert trail.codes == list(self.created_codes)
-        assert self.target(made) in {target for _, target in trail.targets}
-        trail = Trail()
+        told = self.told(made)
+        assert created.codes == list(self.created_codes)
+        assert self.targets(created) == {self.target(made)}
+        deleted = Trail()
         assert ok(api.delete(f"{where}/{made['id']}")) == {}
-        assert trail.codes == list(self.deleted_codes)
+        assert deleted.codes == list(self.deleted_codes)
+        events = [*created.events, *deleted.events]
+        words = {event.activity_code: event.meta for event in events}
+        assert {code: words[code] for code in told} == told
         assert made["id"] not in [row["id"] for row in ok(api.get(where))]
         for method in ("GET", "DELETE"):
             assert api.call(method, f"{where}/{made['id']}").status == 404
@@ -210,9 +273,24 @@ class ReplacedResourceContract(CreatedResourceContract):
     updates: ClassVar[dict[str, Any]] = {"description": "another text"}
     """A change of one field; the answer shows it as sent."""
 
-    def changed(self, made: Body, changes: Body) -> Body:
-        """Return the body that makes these changes."""
+    def naming(self, changes: Body) -> Body:
+        """Return the body that makes these changes of body number 9."""
         return self.body(9) | changes
+
+    def changed(self, made: Body, changes: Body) -> Body:
+        """Return the body that makes faulty changes."""
+        return self.naming(changes)
+
+    def changes(self, made: Body) -> Iterable[Change]:
+        """Return changes that are made one after the other, body number 9 the first."""
+        return ()
+
+    def check_kept(self, api: Api, one: str, made: Body) -> None:
+        """Check that it stays so when it is sent back, too."""
+        super().check_kept(api, one, made)
+        trail = Trail()
+        assert ok(api.put(one, made)) == made
+        assert trail.codes == []
 
     def faulty_writes(self, api: Api, where: str, made: Body) -> Callable[[Body], Any]:
         def send(changes: Body) -> Iterator[Answer]:
@@ -230,9 +308,24 @@ class ReplacedResourceContract(CreatedResourceContract):
         self, api: Api, where: str
     ) -> None:
         made = self.readable(self.make(api, where))
-        trail = Trail()
-        assert ok(api.put(f"{where}/{made['id']}", made)) == made
-        assert trail.codes == []
+        self.check_kept(api, f"{where}/{made['id']}", made)
+
+    def test_change_shows_what_it_means_and_is_audited(
+        self, api: Api, where: str
+    ) -> None:
+        made = self.readable(self.make(api, where, 9))
+        one = f"{where}/{made['id']}"
+        for changes, beside, told in self.changes(made):
+            before, trail = self.meant(ok(api.get(one))), Trail()
+            shown = ok(api.put(one, self.naming(changes)))
+            assert self.meant(shown) == present(before | changes | beside), changes
+            assert ok(api.get(one)) == shown
+            assert trail.codes == list(told), changes
+            assert self.targets(trail) <= {self.target(made)}, changes
+            words = told if isinstance(told, Mapping) else {}
+            for event in trail.events:
+                wanted = words.get(event.activity_code)
+                assert wanted is None or event.meta == wanted, changes
 
     def test_version_changes_with_what_is_read_and_only_then(
         self, api: Api, where: str
@@ -269,7 +362,7 @@ class ReplacedResourceContract(CreatedResourceContract):
 class ResourceContract(ReplacedResourceContract):
     """Changes of the object what a body names, and leaves the rest as it is."""
 
-    def changed(self, made: Body, changes: Body) -> Body:
+    def naming(self, changes: Body) -> Body:
         return changes
 
     def test_absent_fields_keep_their_value(self, api: Api, where: str) -> None:
@@ -279,3 +372,25 @@ class ResourceContract(ReplacedResourceContract):
         assert trail.codes == []
         assert ok(api.put(f"{where}/{made['id']}", self.updates)) == made | self.updates
         assert len(trail.codes) == 1
+
+
+class SecretContract(CreatedResourceContract):
+    """Shows a secret in the answer to a creation, and nowhere else."""
+
+    secret: ClassVar[str]
+    form: ClassVar[str]
+
+    def test_secret_is_shown_once_and_kept_as_a_hash(
+        self, api: Api, where: str
+    ) -> None:
+        body, trail = self.body(), Trail()
+        secret = ok(api.post(where, body))[self.secret]
+        assert re.fullmatch(self.form, secret)
+        [made] = [row for row in ok(api.get(where)) if row["name"] == body["name"]]
+        shown = [api.get(where).body, api.get(f"{where}/{made['id']}").body]
+        told = [(event.changes, event.meta) for event in trail.events]
+        for text in (secret, token_hash(secret)):
+            assert text not in f"{shown} {told}"
+        kept = str([list(table.lines()) for table in tables(apps)])
+        assert secret not in kept
+        assert token_hash(secret) in kept

@@ -1,21 +1,18 @@
 """Posture checks over HTTP."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from tests.api_client import Api
 from tests.resource_contract import (
     TAKEN,
+    Answered,
     Body,
+    Change,
     Fault,
     ResourceContract,
-    Trail,
-    ok,
 )
-
-PATH = "/api/posture-checks"
 
 CHECKS: Body = {
     "nb_version_check": {"min_version": "0.30.1-rc.1"},
@@ -41,10 +38,58 @@ CHECKS: Body = {
         "processes": [{"linux_path": "/usr/bin/av"}, {"windows_path": "C:\\av.exe"}]
     },
 }
+VERSION: Body = {"nb_version_check": {"min_version": "1"}}
+
+
+def ranges(*networks: str, action: str = "deny") -> Body:
+    return {"ranges": list(networks), "action": action}
+
+
+def places(*locations: Body, action: str = "allow") -> Body:
+    return {"locations": list(locations), "action": action}
+
+
+def broken_checks() -> Iterator[tuple[str, Body, str, str]]:
+    """Return the name of a check, the check, the field at fault and what is said."""
+    text, name = "is no version such as 1.2.3", "nb_version_check"
+    for version in ("new", "1.2+a+b"):
+        bad = {"min_version": version}
+        yield name, bad, ".min_version", f"'{version}' {text}"
+    name, systems = "os_version_check", "android, ios, darwin, linux, windows"
+    yield name, {}, ".android", f"give at least one of {systems}"
+    kernel = {"linux": {"min_kernel_version": ""}}
+    yield name, kernel, ".linux.min_kernel_version", f"'' {text}"
+    name, germany = "geo_location_check", {"country_code": "DE"}
+    yield name, places(), ".locations", "give at least one location"
+    dropping = places(germany, action="drop")
+    yield name, dropping, ".action", "'drop' is no action: use allow or deny"
+    for place, field, text in (
+        (
+            {"country_code": "XX"},
+            "country_code",
+            "'XX' is no country code of ISO 3166-1",
+        ),
+        (germany | {"city_name": "x" * 256}, "city_name", "city has more than 255"),
+    ):
+        yield name, places(place), f".locations[0].{field}", text
+    name = "peer_network_range_check"
+    yield name, ranges(), ".ranges", "give at least one network"
+    for network in ("10.0.0.1/33", "fe80::%eth0/64"):
+        text = f"'{network}' is no network such as 10.1.0.0/16"
+        yield name, ranges(network), ".ranges[0]", text
+    text = "'' is no action: use allow or deny"
+    yield name, ranges("10.0.0.0/8", action=""), ".action", text
+    name, paths = "process_check", "linux_path, mac_path, windows_path"
+    for processes, field, text in (
+        ([], "", "give at least one process"),
+        ([{"linux_path": ""}], "[0]", f"give at least one of {paths}"),
+        ([{"mac_path": "x" * 1025}], "[0].mac_path", "path has more than 1024"),
+    ):
+        yield name, {"processes": processes}, f".processes{field}", text
 
 
 class TestPostureChecks(ResourceContract):
-    path = PATH
+    path = "/api/posture-checks"
     required = ("name", "checks")
     created_codes = ("posture.check.create",)
     deleted_codes = ("posture.check.delete",)
@@ -52,136 +97,35 @@ class TestPostureChecks(ResourceContract):
     def body(self, number: int = 1) -> Body:
         return {"name": f"check {number}", "description": "", "checks": CHECKS}
 
+    def answered(self) -> Iterator[Answered]:
+        checks = {"process_check": None, **VERSION}
+        yield self.body() | {"checks": checks}, {"checks": VERSION}
+        name = "peer_network_range_check"
+        sent = {name: ranges("10.0.0.1/8", "192.168.1.7", "fd00::1/64")}
+        masked = {name: ranges("10.0.0.0/8", "192.168.1.7/32", "fd00::/64")}
+        yield self.body() | {"checks": sent}, {"checks": masked}
+
+    def changes(self, made: Body) -> Iterator[Change]:
+        only = {"process_check": {"processes": [{"mac_path": "/bin/av"}]}}
+        told = {"posture.check.update": {"name": "check 9"}}
+        yield {"checks": only}, {}, told
+
     def refused(self) -> Iterator[Fault]:
         yield {"name": ""}, 422, "name", "the posture check name must not be empty or"
         taken = "another posture check has this name"
         yield {"name": f"check {TAKEN}"}, 409, "name", taken
         yield {"name": "n" * 256}, 422, "name", "has more than 255 characters"
         yield {"description": "d" * 1001}, 422, "description", "more than 1000"
-        for checks, field, message in BROKEN:
-            yield {"checks": checks}, 422, f"checks.{field}".rstrip("."), message
-
-
-def check(**changes: Any) -> Body:
-    return {"name": "c", "checks": {"nb_version_check": {"min_version": "1"}}} | changes
-
-
-def test_checks_are_replaced_as_a_whole(api: Api) -> None:
-    made = ok(api.post(PATH, check(checks=CHECKS)))
-    assert made["checks"] == CHECKS
-    trail = Trail()
-    only = {"process_check": {"processes": [{"mac_path": "/bin/av"}]}}
-    changed = ok(api.put(f"{PATH}/{made['id']}", {"checks": only}))
-    assert changed == made | {"checks": only}
-    assert trail.targets == [("posture.check.update", made["id"])]
-    assert trail.events[0].meta == {"name": "c"}
-
-
-def test_null_check_is_no_check(api: Api) -> None:
-    checks = {"process_check": None, **check()["checks"]}
-    made = ok(api.post(PATH, check(checks=checks)))
-    assert made["checks"] == check()["checks"]
-
-
-def _place(**changes: Any) -> Body:
-    location = {"country_code": "DE"}
-    return {
-        "geo_location_check": {"locations": [location], "action": "allow"} | changes
-    }
-
-
-def _ranges(*ranges: str, action: str = "deny") -> Body:
-    return {"peer_network_range_check": {"ranges": list(ranges), "action": action}}
-
-
-BROKEN: list[tuple[Body, str, str]] = [
-    ({}, "", "give at least one check"),
-    ({"other_check": {}}, "", "give at least one check"),
-    (
-        {"nb_version_check": {"min_version": "new"}},
-        "nb_version_check.min_version",
-        "'new' is no version such as 1.2.3",
-    ),
-    (
-        {"nb_version_check": {"min_version": "1.2+a+b"}},
-        "nb_version_check.min_version",
-        "'1.2+a+b' is no version such as 1.2.3",
-    ),
-    (
-        {"os_version_check": {}},
-        "os_version_check.android",
-        "give at least one of android, ios, darwin, linux, windows",
-    ),
-    (
-        {"os_version_check": {"linux": {"min_kernel_version": ""}}},
-        "os_version_check.linux.min_kernel_version",
-        "'' is no version such as 1.2.3",
-    ),
-    (
-        _place(locations=[]),
-        "geo_location_check.locations",
-        "give at least one location",
-    ),
-    (
-        _place(action="drop"),
-        "geo_location_check.action",
-        "'drop' is no action: use allow or deny",
-    ),
-    (
-        _place(locations=[{"country_code": "XX"}]),
-        "geo_location_check.locations[0].country_code",
-        "'XX' is no country code of ISO 3166-1",
-    ),
-    (
-        _place(locations=[{"country_code": "DE", "city_name": "x" * 256}]),
-        "geo_location_check.locations[0].city_name",
-        "the name of the city has more than 255 characters",
-    ),
-    (_ranges(), "peer_network_range_check.ranges", "give at least one network"),
-    (
-        _ranges("10.0.0.1/33"),
-        "peer_network_range_check.ranges[0]",
-        "'10.0.0.1/33' is no network such as 10.1.0.0/16",
-    ),
-    (
-        _ranges("fe80::%eth0/64"),
-        "peer_network_range_check.ranges[0]",
-        "'fe80::%eth0/64' is no network such as 10.1.0.0/16",
-    ),
-    (
-        _ranges("10.0.0.0/8", action=""),
-        "peer_network_range_check.action",
-        "'' is no action: use allow or deny",
-    ),
-    (
-        {"process_check": {"processes": []}},
-        "process_check.processes",
-        "give at least one process",
-    ),
-    (
-        {"process_check": {"processes": [{"linux_path": ""}]}},
-        "process_check.processes[0]",
-        "give at least one of linux_path, mac_path, windows_path",
-    ),
-    (
-        {"process_check": {"processes": [{"mac_path": "x" * 1025}]}},
-        "process_check.processes[0].mac_path",
-        "the path has more than 1024 characters",
-    ),
-]
-
-
-def test_host_bits_of_ranges_are_masked(api: Api) -> None:
-    sent = _ranges("10.0.0.1/8", "192.168.1.7", "fd00::1/64")
-    made = ok(api.post(PATH, check(checks=sent)))
-    masked = _ranges("10.0.0.0/8", "192.168.1.7/32", "fd00::/64")
-    assert made["checks"] == masked
-    assert ok(api.get(f"{PATH}/{made['id']}"))["checks"] == masked
+        nothing: tuple[Body, ...] = ({}, {"other_check": {}})
+        for checks in nothing:
+            yield {"checks": checks}, 422, "checks", "give at least one check"
+        for name, check, field, message in broken_checks():
+            yield {"checks": {name: check}}, 422, f"checks.{name}{field}", message
 
 
 @pytest.mark.parametrize("body", [{"name": "c"}, {"name": "c", "checks": None}])
 def test_missing_object_is_named_in_our_own_words(api: Api, body: Body) -> None:
-    answer = api.post(PATH, body)
+    answer = api.post(TestPostureChecks.path, body)
 
     assert answer.status == 422
     assert answer.fields == {"checks": "checks: this object is required"}

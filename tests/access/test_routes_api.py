@@ -9,11 +9,13 @@ from tests.access.bodies import route
 from tests.api_client import Api
 from tests.factories import group_id, numbered
 from tests.resource_contract import (
+    ABSENT,
     TAKEN,
+    Answered,
     Body,
+    Change,
     Fault,
     ResourceContract,
-    Trail,
     ok,
 )
 
@@ -28,6 +30,35 @@ class TestRoutes(ResourceContract):
 
     def body(self, number: int = 1) -> Body:
         return route(network=f"10.{number}.0.0/16")
+
+    def answered(self) -> Iterator[Answered]:
+        plain = {"domains": None, "network_type": "IPv4"}
+        nowhere = {"access_control_groups": ABSENT}
+        yield route(access_control_groups=[group_id("guests")]), plain
+        yield route(network="10.1.2.3/16"), plain | nowhere | {"network": "10.1.0.0/16"}
+        yield route(peer="", peer_groups=[group_id("gateways")]), plain | nowhere
+        by_name = route(network="", domains=["*.Corp.test", "münchen.de"])
+        yield by_name, nowhere | {"network_type": "Domain"}
+        minimal = {"network_id": "o", "network": "fd00::/8", "groups": [group_id("a")]}
+        off: Body = dict.fromkeys(("enabled", "masquerade", "keep_route"), False)
+        off |= {"description": "", "metric": 9999, "skip_auto_apply": False}
+        by_peer = {"peer": numbered(1).pk, "domains": None, "network_type": "IPv6"}
+        yield minimal | by_peer, off
+
+    def told(self, made: Body) -> dict[str, Body]:
+        return {"route.add": about(made["network"], peer_id=numbered(1).pk)}
+
+    def changes(self, made: Body) -> Iterator[Change]:
+        told, old = ["route.update"], made["network"]
+        yield {"groups": [*made["groups"], group_id("more")]}, {}, told
+        gateways = group_id("gateways")
+        by_groups = {"route.update": about(old, peer_groups=gateways)}
+        yield {"peer_groups": [gateways]}, {"peer": ""}, by_groups
+        names = {"network": "", "network_type": "Domain"}
+        yield {"domains": ["corp.test"]}, names, told
+        back = {"network": "10.0.0.0/8", "peer": numbered(2).pk}
+        one = {"domains": None, "network_type": "IPv4", "peer_groups": ABSENT}
+        yield back, one, told
 
     def refused(self) -> Iterator[Fault]:
         need, bad = "give either network or domains", "is no network such as"
@@ -61,72 +92,10 @@ class TestRoutes(ResourceContract):
         return made | {"network": "10.1.0.0/16"} | changes
 
 
-def test_route_answers_what_was_sent(api: Api) -> None:
-    body = route(access_control_groups=[group_id("guests")])
-    made = ok(api.post(PATH, body))
-    assert made == {
-        **body,
-        "id": made["id"],
-        "domains": None,
-        "network_type": "IPv4",
-    }
-
-
-def test_route_without_optional_groups_leaves_them_out(api: Api) -> None:
-    by_peer = ok(api.post(PATH, route(access_control_groups=[])))
-    assert not {"peer_groups", "access_control_groups"} & set(by_peer)
-    by_groups = route(
-        network="10.2.0.0/16", peer="", peer_groups=[group_id("gateways")]
-    )
-    made = ok(api.post(PATH, by_groups))
-    assert made["peer_groups"] == [group_id("gateways")]
-    assert ok(api.get(PATH)) == [by_peer, made]
-
-
-def test_defaults_of_a_minimal_route(api: Api) -> None:
-    body = {
-        "network_id": "o",
-        "network": "fd00::/8",
-        "peer": numbered(1).pk,
-        "groups": [group_id("people")],
-    }
-    made = ok(api.post(PATH, body))
-    assert made == {
-        **body,
-        "id": made["id"],
-        "description": "",
-        "enabled": False,
-        "domains": None,
-        "network_type": "IPv6",
-        "metric": 9999,
-        "masquerade": False,
-        "keep_route": False,
-        "skip_auto_apply": False,
-    }
-
-
-def test_host_bits_are_cleared(api: Api) -> None:
-    assert ok(api.post(PATH, route(network="10.1.2.3/16")))["network"] == "10.1.0.0/16"
-
-
-def test_domain_route_echoes_its_domains(api: Api) -> None:
-    domains = ["*.Corp.test", "münchen.de"]
-    made = ok(api.post(PATH, route(network="", domains=domains)))
-    assert made["domains"] == domains
-    assert made["network"] == ""
-    assert made["network_type"] == "Domain"
-    assert ok(api.put(f"{PATH}/{made['id']}", made)) == made
-
-
-def test_one_part_of_a_pair_takes_the_place_of_the_other(api: Api) -> None:
-    one = f"{PATH}/{ok(api.post(PATH, route()))['id']}"
-    changed = ok(api.put(one, {"domains": ["corp.test"]}))
-    assert (changed["network"], changed["network_type"]) == ("", "Domain")
-    changed = ok(api.put(one, {"peer_groups": [group_id("gateways")]}))
-    assert changed["peer"] == ""
-    changed = ok(api.put(one, {"network": "10.0.0.0/8", "peer": numbered(2).pk}))
-    assert changed["domains"] is None
-    assert "peer_groups" not in changed
+def about(network: str, *, peer_id: str = "", peer_groups: str = "") -> Body:
+    """Return what an event says of a route."""
+    where = {"name": "office", "network_range": network, "domains": ""}
+    return where | {"peer_id": peer_id, "peer_groups": peer_groups}
 
 
 def test_peer_beside_peer_groups_is_refused(api: Api) -> None:
@@ -164,52 +133,19 @@ def test_same_route_again_is_a_clash(api: Api, place: Body, field: str) -> None:
     ok(api.put(f"{PATH}/{made['id']}", {"metric": 7}))  # the route itself is no clash
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_route_that_differs_in_name_place_or_peer_is_accepted(api: Api) -> None:
+    others: list[Body] = [
+        {},
         {"network_id": "office 2"},
         {"network": "10.2.0.0/16"},
-        {"peer": "<peer>"},
-        {"peer": "", "peer_groups": ["<group of the peer>"]},
-    ],
-)
-def test_route_that_differs_in_name_place_or_peer_is_accepted(
-    api: Api, other: Body
-) -> None:
-    ok(api.post(PATH, route()))
-    if other.get("peer"):
-        other = _by_peer(2)
-    elif "peer" in other:
-        other = _by_groups(group_id("gateways", 1))
-    ok(api.post(PATH, route(**other)))
-    assert len(ok(api.get(PATH))) == 2
+        _by_peer(2),
+        _by_groups(group_id("gateways", 1)),
+    ]
+    made = [ok(api.post(PATH, route(**other))) for other in others]
+    assert ok(api.get(PATH)) == made
 
 
 def test_same_domains_in_another_order_are_the_same_place(api: Api) -> None:
     ok(api.post(PATH, route(network="", domains=["a.test", "b.test"])))
     answer = api.post(PATH, route(network="", domains=["B.test.", "a.test"]))
     assert answer.status == 409
-
-
-def test_event_describes_the_route(api: Api) -> None:
-    body = route()
-    trail = Trail()
-    made = ok(api.post(PATH, body))
-    ok(
-        api.put(
-            f"{PATH}/{made['id']}", {"groups": [body["groups"][0], group_id("more")]}
-        )
-    )
-    [added, _, updated] = trail.events
-    assert added.meta == {
-        "name": "office",
-        "network_range": "10.1.0.0/16",
-        "domains": "",
-        "peer_id": body["peer"],
-        "peer_groups": "",
-    }
-    assert (updated.activity_code, updated.target_id) == ("route.update", made["id"])
-    gateways = group_id("gateways")
-    ok(api.put(f"{PATH}/{made['id']}", {"peer_groups": [gateways]}))
-    meta = trail.events[-1].meta
-    assert (meta["peer_id"], meta["peer_groups"]) == ("", gateways)
