@@ -1,4 +1,4 @@
-"""Admin pages of policies, routes, networks and enrolment."""
+"""Admin pages of peers, groups, people, policies, routes, networks and enrolment."""
 
 from typing import Any
 
@@ -7,11 +7,12 @@ from django.test import Client
 
 from groups.selectors import groups_of_resources
 from meshmgmt.access import models as access
+from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys, set_members
-from meshmgmt.inventory.models import Network, NetworkResource
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from tests.admin.signed_in import errors_of, form_data
-from tests.factories import Trail, group, peer, resource, rule
+from tests.factories import Trail, group, peer, public_key, resource, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -24,10 +25,14 @@ PAGES = [
     "access/setupkey",
     "access/invite",
     "access/userautogroup",
+    "accounts/account",
+    "accounts/user",
+    "groups/group",
     "inventory/network",
     "inventory/networkresource",
+    "inventory/peer",
 ]
-NEVER_MADE = {"access/userautogroup"}
+NEVER_DELETED = {"access/userautogroup", "accounts/account"}
 NEVER_CHANGED = {"access/invite", "access/userautogroup"}
 
 CHECKS = {
@@ -57,7 +62,9 @@ def one_of_each() -> dict[str, Any]:
     route.save()
     set_members(access.RouteGroup, route, [office.pk, kitchen.pk])
     printer = resource("printer", address="10.0.0.7/32")
-    group("printers", resources=[(printer.pk, "host")])
+    members = [peer(), machine(), peer()]
+    things = [(printer.pk, "host"), ("ghost", "domain")]
+    printers = group("printers", *reversed(members), resources=things)
     router = access.Router(network=printer.network)
     router.save()
     set_members(access.RouterPeerGroup, router, [office.pk, kitchen.pk])
@@ -68,7 +75,8 @@ def one_of_each() -> dict[str, Any]:
         email="new@mesh.dev", token_hash="1" * 64, expires_at=clock.now()
     )
     invite.save()
-    set_members(access.UserAutoGroup, person("user"), [office.pk])
+    user = person("user")
+    set_members(access.UserAutoGroup, user, [office.pk])
     return {
         "access/policy": made.policy,
         "access/posturecheck": check,
@@ -77,35 +85,56 @@ def one_of_each() -> dict[str, Any]:
         "access/setupkey": key,
         "access/invite": invite,
         "access/userautogroup": access.UserAutoGroup.objects.get(),
+        "accounts/account": Account.objects.get(),
+        "accounts/user": user,
+        "groups/group": printers,
         "inventory/network": printer.network,
         "inventory/networkresource": printer,
+        "inventory/peer": members[1],
     }
+
+
+def machine() -> Peer:
+    """Store a peer with values in many columns."""
+    return peer(
+        "Printer",
+        wg_public_key=public_key(1),
+        ipv6="fd00::1",
+        dns_label="printer",
+        extra_dns_labels=["b", "a"],
+        local_flags={"disable_dns": True, "block_inbound": False},
+        user=person("user"),
+        approval_required=True,
+    )
 
 
 @pytest.mark.parametrize("kind", PAGES)
 def test_saving_a_page_unchanged_changes_nothing(client: Client, kind: str) -> None:
     made = one_of_each()[kind]
     page = path(kind, f"{made.pk}/change/")
-    assert client.get(path(kind), {"q": str(made)[:3]}).status_code == 200
+    assert client.get(path(kind), {"q": str(made)[:3]}, follow=True).status_code == 200
     if kind in NEVER_CHANGED:
         assert client.get(page).status_code == 200
         return
-    sent, trail = form_data(client, page), Trail()
+    stored = type(made).objects.filter(pk=made.pk).values()
+    sent, before, trail = form_data(client, page), stored.get(), Trail()
 
     response = client.post(page, sent)
 
     assert response.status_code == 302, errors_of(response)
     assert trail.codes == []
+    assert stored.all().get() == before
 
 
-@pytest.mark.parametrize("kind", sorted(set(PAGES) - NEVER_MADE))
+@pytest.mark.parametrize("kind", sorted(set(PAGES) - NEVER_DELETED))
 def test_objects_are_deleted_through_their_service(client: Client, kind: str) -> None:
     made = one_of_each()[kind]
     if isinstance(made, access.PostureCheck):  # in use it stays
         set_members(access.PolicyPostureCheck, access.Policy.objects.get(), [])
-    trail = Trail()
+    page, trail = path(kind, f"{made.pk}/delete/"), Trail()
 
-    response = client.post(path(kind, f"{made.pk}/delete/"), {"post": "yes"})
+    assert client.get(page).status_code == 200
+    response = client.post(page, {"post": "yes"})
 
     assert response.status_code == 302
     assert not type(made).objects.filter(pk=made.pk).exists()

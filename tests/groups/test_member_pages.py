@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from groups.admin import members as pages
 from groups.models import Group
@@ -189,18 +187,6 @@ def test_all_takes_nobody(client: Client) -> None:
     path = f"/admin/groups/group/{all_group_id()}/members/paste/"
 
     assert client.post(path, {"peers": peer().name}).status_code == 403
-
-
-@pytest.mark.parametrize("size", [600, pytest.param(5000, marks=pytest.mark.slow)])
-def test_pages_bear_a_large_group(client: Client, size: int) -> None:
-    team = group("team", *peers(size))
-
-    with CaptureQueriesContext(connection) as captured:
-        page = client.get(at(team))
-
-    assert len(captured) <= 14
-    assert len(page.content) < 150_000
-    assert f"{size} peers" in page.content.decode()
 
 
 @pytest.mark.parametrize(("role", "offered"), [("auditor", False), ("admin", True)])
