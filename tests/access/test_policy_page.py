@@ -1,6 +1,7 @@
 """Policies in the admin site: the list, and the page on which a policy is written whole."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,16 +23,9 @@ from meshmgmt.access.models import (
     RuleDestination,
     RuleSource,
 )
-from meshmgmt.access.rules.policies import (
-    PortRange,
-    ResourceRef,
-    RuleDraft,
-)
+from meshmgmt.access.rules.policies import PortRange, ResourceRef, RuleDraft
 from meshmgmt.access.selectors.policies import policy_rows
-from meshmgmt.access.services.policies import (
-    policies,
-    posture_checks,
-)
+from meshmgmt.access.services.policies import policies, posture_checks
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -57,16 +51,40 @@ RULE = {"rule_name": "r", "action": "accept", "protocol": "tcp", "enabled": "on"
 NEW_ROW = {"action": "accept", "protocol": "all", "bidirectional": "on"}
 
 
+SSH = {**RULE, "protocol": "netbird-ssh"}
+
+
+@pytest.fixture
+def team(db: None) -> Group:
+    return group("team")
+
+
+@pytest.fixture
+def one(team: Group) -> PolicyRule:
+    """A rule inside of the team, the only one of its policy."""
+    return rule([team], [team])
+
+
 def page_of(policy: Policy) -> str:
     return f"{LIST}{policy.pk}/change/"
+
+
+def row(number: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return what a browser sends for the row of a rule."""
+    return {f"rules-{number}-{name}": value for name, value in fields.items()}
+
+
+def drafts_of(policy: Policy) -> list[RuleDraft]:
+    drafts: list[RuleDraft] = policies.stored(policy)["rules"]
+    return drafts
 
 
 def rows(*fields: dict[str, Any], **policy: Any) -> dict[str, Any]:
     """Return what a browser sends for a new policy with these rows."""
     sent: dict[str, Any] = {"name": "p", "enabled": "on", **policy}
     sent |= {"rules-TOTAL_FORMS": len(fields), "rules-INITIAL_FORMS": 0}
-    for number, row in enumerate(fields):
-        sent |= {f"rules-{number}-{name}": value for name, value in row.items()}
+    for number, each in enumerate(fields):
+        sent |= row(number, each)
     return sent
 
 
@@ -108,134 +126,115 @@ def test_a_policy_is_made_with_all_its_rules_in_one_transaction(client: Client) 
     assert len(set(AuditEvent.objects.values_list("request_id", flat=True)[:3])) == 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "message"),
-    [
-        ({"sources": []}, "sources", "give either sources or sourceResource"),
-        ({"ports": "70000"}, "ports", "a port is a number from 1 to 65535"),
-        ({"ports": "9-1"}, "ports", "a port range has"),
-        ({"ports": "1, 2-3"}, "ports", "give either ports or port_ranges"),
-        ({"ports": "1", "protocol": "icmp"}, "ports", "protocol icmp has no ports"),
-        ({"destinations": [], "destination_peer": "x"}, "destination_resource", ""),
-        ({"rule_name": "x" * 300}, "rule_name", "rule name"),
-        ({"source_resource": "nope"}, "source_resource", "no resource is called"),
-        ({"authorized_groups": "nobody"}, "authorized_groups", "no group is called"),
-    ],
-)
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"sources": []}, "sources", "give either sources or sourceResource"),
+    ({"ports": "70000"}, "ports", "a port is a number from 1 to 65535"),
+    ({"ports": "9-1"}, "ports", "a port range has"),
+    ({"ports": "1, 2-3"}, "ports", "give either ports or port_ranges"),
+    ({"ports": "1", "protocol": "icmp"}, "ports", "protocol icmp has no ports"),
+    ({"destinations": [], "destination_peer": "x"}, "destination_resource", ""),
+    ({"rule_name": "x" * 300}, "rule_name", "rule name"),
+    ({"source_resource": "nope"}, "source_resource", "no resource is called"),
+    ({"authorized_groups": "nobody"}, "authorized_groups", "no group is called"),
+]
+
+
 def test_the_row_that_is_wrong_says_what_the_api_says(
-    client: Client, changes: dict[str, Any], field: str, message: str
+    client: Client, team: Group
 ) -> None:
-    team = group("team")
     good, trail = {**RULE, **within(team)}, Trail()
+    for changes, field, message in WRONG:
+        response = client.post(ADD, rows(good, {**good, **changes}))
 
-    response = client.post(ADD, rows(good, {**good, **changes}))
-
-    first, second = row_errors(response)
-    assert first == {}
-    assert list(second) == [field]
-    assert message in second[field][0]
-    assert list(errors_of(response)) == ["__all__"]
-    assert "<details open>" in response.content.decode()
+        first, second = row_errors(response)
+        assert (first, list(second)) == ({}, [field]), changes
+        assert message in second[field][0]
+        assert list(errors_of(response)) == ["__all__"], changes
+        assert "<details open>" in response.content.decode(), changes
     assert trail.codes == []
     assert not Policy.objects.exists()
 
 
-def test_a_policy_needs_a_name_and_a_rule(client: Client) -> None:
-    team = group("team")
-    nameless = client.post(ADD, rows({**RULE, **within(team)}, name=""))
-    assert "name" in errors_of(nameless)
-    empty = client.post(ADD, rows({**NEW_ROW, "enabled": "on"}))
-    assert about_all(empty) == ["a policy needs at least one rule"]
-    policy = rule([team], [team]).policy
-    sent = {**opened(client, page_of(policy)), "rules-0-DELETE": "on"}
-    refused = client.post(page_of(policy), sent)
-    assert about_all(refused) == ["a policy needs at least one rule"]
-    assert policy.rules.count() == 1
+def test_a_policy_needs_a_name_and_a_rule(
+    client: Client, team: Group, one: PolicyRule
+) -> None:
+    good = {**RULE, **within(team)}
+    assert "name" in errors_of(client.post(ADD, rows(good, name="")))
+    page = page_of(one.policy)
+    for path, sent in (
+        (ADD, rows({**NEW_ROW, "enabled": "on"})),
+        (page, {**opened(client, page), "rules-0-DELETE": "on"}),
+    ):
+        refused = client.post(path, sent)
+        assert about_all(refused) == ["a policy needs at least one rule"]
+    assert one.policy.rules.count() == 1
 
 
 def test_rules_are_changed_added_and_deleted_on_the_page_of_their_policy(
-    client: Client,
+    client: Client, team: Group, one: PolicyRule
 ) -> None:
-    team, other = group("team"), group("other")
-    first = rule([team], [team])
-    policy = first.policy
+    other, policy = group("other"), one.policy
     second = rule([team], [team], policy, position=1)
     trail = Trail()
     sent = opened(client, page_of(policy))
     sent |= {"rules-0-sources": [other.pk, team.pk], "rules-1-DELETE": "on"}
     ends = {"sources": [team.pk], "destinations": [other.pk]}
-    new = {**RULE, "rule_name": "third", **ends}
-    sent |= {f"rules-2-{name}": value for name, value in new.items()}
+    sent |= row(2, {**RULE, "rule_name": "third", **ends})
 
     saved(client.post(page_of(policy), sent))
 
-    assert [x.name for x in policy.rules.order_by("position")] == [first.name, "third"]
-    assert member_keys(RuleSource, first) == [other.pk, team.pk]
+    assert [x.name for x in policy.rules.order_by("position")] == [one.name, "third"]
+    assert member_keys(RuleSource, one) == [other.pk, team.pk]
     # As over the API, a rule without id takes the place, so the id, of one that is gone.
     assert set(trail.targets) == {
         ("policy.update", policy.pk),
-        ("rule.update", first.pk),
+        ("rule.update", one.pk),
         ("rule.update", second.pk),
     }
 
 
-def test_rules_that_others_add_and_change_meanwhile_stay(client: Client) -> None:
-    team, other = group("team"), group("other")
-    first = rule([team], [team])
-    policy = first.policy
+def test_rules_that_others_add_and_change_meanwhile_stay(
+    client: Client, team: Group, one: PolicyRule
+) -> None:
+    policy = one.policy
     late = {**opened(client, page_of(policy)), "rules-0-rule_name": "renamed"}
-    [draft] = policies.stored(policy)["rules"]
-    changed = RuleDraft(
-        id=first.pk, name=draft.name, action="accept", protocol="tcp", ports=["22"]
-    )
-    theirs: dict[str, Any] = {"sources": [other.pk], "destinations": [team.pk]}
-    added = RuleDraft(name="theirs", action="drop", protocol="all", **theirs)
-    kept = RuleDraft(**_slots(changed) | within(team))
-    policies.update(policy.pk, {"rules": [kept, added]})
+    [draft] = drafts_of(policy)
+    changed = replace(draft, protocol="tcp", ports=["22"])
+    other: dict[str, Any] = {"sources": [group("other").pk], "port_ranges": []}
+    added = replace(draft, id="", name="theirs", action="drop", **other)
+    policies.update(policy.pk, {"rules": [changed, added]})
 
     saved(client.post(page_of(policy), late))
 
-    [mine, new] = policy.rules.order_by("position")
-    assert (mine.name, mine.protocol, mine.ports) == ("renamed", "tcp", ["22"])
-    assert (new.name, new.protocol, new.ports) == ("theirs", "all", [])
-    assert new.description == ""
-    assert (new.enabled, new.bidirectional) == (True, False)
-
-
-def _slots(draft: RuleDraft) -> dict[str, Any]:
-    return {name: getattr(draft, name) for name in RuleDraft.__slots__}
+    mine, theirs = drafts_of(policy)
+    assert mine == replace(changed, name="renamed")
+    assert theirs == replace(added, id=theirs.id)
 
 
 def test_a_field_of_a_rule_that_both_changed_is_refused_once_and_then_meant(
-    client: Client,
+    client: Client, one: PolicyRule
 ) -> None:
-    team = group("team")
-    one = rule([team], [team])
     policy, page = one.policy, page_of(one.policy)
-    late = {**opened(client, page_of(policy)), "rules-0-rule_name": "mine"}
-    [draft] = policies.stored(policy)["rules"]
-    theirs = RuleDraft(**_slots(draft) | {"name": "theirs"})
-    policies.update(policy.pk, {"rules": [theirs]})
+    late = {**opened(client, page), "rules-0-rule_name": "mine"}
+    [draft] = drafts_of(policy)
+    policies.update(policy.pk, {"rules": [replace(draft, name="theirs")]})
 
     refused = client.post(page, late)
 
     [errors, _] = row_errors(refused)
     assert errors["rule_name"] == ["somebody else changed it meanwhile"]
-    one.refresh_from_db()
-    assert one.name == "theirs"
+    assert policy.rules.get().name == "theirs"
     again = {**late, "rules-0-seen": formset_of(refused).forms[0].seen}
     saved(client.post(page, again))
-    one.refresh_from_db()
-    assert one.name == "mine"
+    assert policy.rules.get().name == "mine"
 
 
-def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(client: Client) -> None:
-    team = group("team")
-    one = rule([team], [team])
+def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(
+    client: Client, team: Group, one: PolicyRule
+) -> None:
     gone = rule([team], [team], one.policy, position=1)
     late = {**opened(client, page_of(one.policy)), "rules-1-rule_name": "late"}
-    [first, _] = policies.stored(one.policy)["rules"]
-    policies.update(one.policy_id, {"rules": [first]})
+    policies.update(one.policy_id, {"rules": drafts_of(one.policy)[:1]})
 
     response = client.post(page_of(one.policy), late)
 
@@ -244,8 +243,9 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(client: Client) -> Non
     assert not PolicyRule.objects.filter(pk=gone.pk).exists()
 
 
-def test_a_policy_of_many_rules_is_written_part_by_part(client: Client) -> None:
-    team = group("team")
+def test_a_policy_of_many_rules_is_written_part_by_part(
+    client: Client, team: Group
+) -> None:
     drafts = [
         RuleDraft(name=f"r{number}", action="accept", protocol="all", **within(team))
         for number in range(25)
@@ -268,8 +268,10 @@ def test_a_policy_of_many_rules_is_written_part_by_part(client: Client) -> None:
         assert client.get(f"{page_of(policy)}?part={odd}").status_code == 200
 
 
-def test_a_rule_names_a_peer_or_a_resource_by_choice(client: Client) -> None:
-    gate, team = peer("gate"), group("team")
+def test_a_rule_names_a_peer_or_a_resource_by_choice(
+    client: Client, team: Group
+) -> None:
+    gate = peer("gate")
     printer = resource("printer", address="10.0.0.7/32")
     text = client.get(ADD).content.decode()
     assert '<option value="printer"></option>' in text
@@ -290,16 +292,9 @@ def test_a_rule_names_a_peer_or_a_resource_by_choice(client: Client) -> None:
     assert row_errors(answer) == [wanted]
 
 
-def test_groups_that_sign_in_by_ssh_are_named(client: Client) -> None:
-    admins, team = group("Admins: all"), group("team")
-    lines = "Admins: all: root deploy\nteam"
-    ssh = {
-        **RULE,
-        **within(team),
-        "protocol": "netbird-ssh",
-        "authorized_groups": lines,
-    }
-    saved(client.post(ADD, rows(ssh)))
+def test_groups_that_sign_in_by_ssh_are_named(client: Client, team: Group) -> None:
+    admins, lines = group("Admins: all"), "Admins: all: root deploy\nteam"
+    saved(client.post(ADD, rows({**SSH, **within(team), "authorized_groups": lines})))
     made = PolicyRule.objects.get()
     links = made.authorized_group_links.values_list("group", "local_users")
     assert list(links) == [(admins.pk, "root\ndeploy"), (team.pk, "")]
@@ -308,9 +303,9 @@ def test_groups_that_sign_in_by_ssh_are_named(client: Client) -> None:
 
 
 def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
-    client: Client,
+    client: Client, team: Group
 ) -> None:
-    team, twin, padded = group("team"), group("team", issued="jwt"), group(" padded ")
+    twin, padded = group("team", issued="jwt"), group(" padded ")
     signing_in = {twin.pk: ["John Doe"], team.pk: [], padded.pk: ["root"]}
     draft = RuleDraft(
         name="ssh",
@@ -325,15 +320,15 @@ def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
     sent = {**opened(client, page_of(policy)), "rules-0-rule_name": "renamed"}
     saved(client.post(page_of(policy), sent))
 
-    [stored] = policies.stored(policy)["rules"]
-    assert stored.name == "renamed"
-    assert stored.authorized_groups == signing_in
+    [stored] = drafts_of(policy)
+    assert (stored.name, stored.authorized_groups) == ("renamed", signing_in)
 
 
-def test_a_name_of_several_groups_lets_none_of_them_sign_in(client: Client) -> None:
-    team = group("team")
+def test_a_name_of_several_groups_lets_none_of_them_sign_in(
+    client: Client, team: Group
+) -> None:
     group("team", issued="jwt")
-    ssh = {**RULE, **within(team), "protocol": "netbird-ssh"}
+    ssh = {**SSH, **within(team)}
 
     refused = client.post(ADD, rows({**ssh, "authorized_groups": "team: root"}))
 

@@ -35,7 +35,10 @@ def looked_up(client: Client, model: str, field: str, term: str = "") -> list[An
 
 def form_data(client: Client, path: str) -> dict[str, Any]:
     """Return what a browser would send when the form at `path` is saved as it is."""
-    response = client.get(path)
+    return _data(client.get(path))
+
+
+def _data(response: Any) -> dict[str, Any]:
     assert response.status_code == 200
     sent = _sent(response.context["adminform"].form)
     for inline in response.context["inline_admin_formsets"]:
@@ -50,7 +53,7 @@ def form_data(client: Client, path: str) -> dict[str, Any]:
 def opened(client: Client, path: str) -> dict[str, Any]:
     """Return what a browser sends for the page as it is, its marks included."""
     page = client.get(path)
-    return {**form_data(client, path), "seen": page.context["adminform"].form.seen}
+    return {**_data(page), "seen": page.context["adminform"].form.seen}
 
 
 def formset_of(response: Any) -> Any:
