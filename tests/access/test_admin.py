@@ -109,7 +109,7 @@ def machine() -> Peer:
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_saving_a_page_unchanged_changes_nothing(client: Client, kind: str) -> None:
+def test_saving_a_page_unchanged_changes_nothing(client: Client, kind: str):
     made = one_of_each()[kind]
     page = path(kind, f"{made.pk}/change/")
     assert client.get(path(kind), {"q": str(made)[:3]}, follow=True).status_code == 200
@@ -127,7 +127,7 @@ def test_saving_a_page_unchanged_changes_nothing(client: Client, kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", sorted(set(PAGES) - NEVER_DELETED))
-def test_objects_are_deleted_through_their_service(client: Client, kind: str) -> None:
+def test_objects_are_deleted_through_their_service(client: Client, kind: str):
     made = one_of_each()[kind]
     if isinstance(made, access.PostureCheck):  # in use it stays
         set_members(access.PolicyPostureCheck, access.Policy.objects.get(), [])
@@ -142,7 +142,7 @@ def test_objects_are_deleted_through_their_service(client: Client, kind: str) ->
     assert trail.codes[-1].endswith(".delete")
 
 
-def test_route_is_made_with_its_lists_in_order(client: Client) -> None:
+def test_route_is_made_with_its_lists_in_order(client: Client):
     kitchen, office = group("kitchen"), group("office")
 
     response = client.post(
@@ -163,7 +163,7 @@ def test_route_is_made_with_its_lists_in_order(client: Client) -> None:
     assert member_keys(access.RoutePeerGroup, made) == [office.pk, kitchen.pk]
 
 
-def test_network_is_filled_with_a_resource_and_a_router(client: Client) -> None:
+def test_network_is_filled_with_a_resource_and_a_router(client: Client):
     team, gate = group("team"), peer("gate")
 
     client.post(path("inventory/network", "add/"), {"name": "lab"})
@@ -202,9 +202,7 @@ CONDITIONS = {
 }
 
 
-def test_a_posture_check_is_made_and_changed_by_filling_in_fields(
-    client: Client,
-) -> None:
+def test_a_posture_check_is_made_and_changed_by_filling_in_fields(client: Client):
     add, trail = path("access/posturecheck", "add/"), Trail()
     assert client.post(add, CONDITIONS).status_code == 302
     made = access.PostureCheck.objects.get()

@@ -20,7 +20,7 @@ from tests.people import person
 pytestmark = pytest.mark.django_db
 
 
-def test_setup_key_is_shown_once(client: Client) -> None:
+def test_setup_key_is_shown_once(client: Client):
     team = group("team")
 
     response = client.post(
@@ -52,7 +52,7 @@ def test_setup_key_is_shown_once(client: Client) -> None:
     assert made.key_hash not in page
 
 
-def test_setup_key_is_revoked_for_good(client: Client) -> None:
+def test_setup_key_is_revoked_for_good(client: Client):
     key = one_of_each()["access/setupkey"]
     page = path("access/setupkey", f"{key.pk}/change/")
     sent, trail = form_data(client, page), Trail()
@@ -63,7 +63,7 @@ def test_setup_key_is_revoked_for_good(client: Client) -> None:
     assert errors_of(refused) == {"revoked": ["a revoked setup key stays revoked"]}
 
 
-def test_posture_check_in_use_is_deleted_as_the_api_does(client: Client) -> None:
+def test_posture_check_in_use_is_deleted_as_the_api_does(client: Client):
     check = one_of_each()["access/posturecheck"]
     page = path("access/posturecheck", f"{check.pk}/delete/")
 
@@ -85,7 +85,7 @@ def link_in(response: Any) -> str:
     return str(found)
 
 
-def test_link_of_an_invite_is_shown_once_and_works(client: Client) -> None:
+def test_link_of_an_invite_is_shown_once_and_works(client: Client):
     team, other, trail = group("team"), group("other"), Trail()
     sent = {**INVITE, "auto_groups": [team.pk, other.pk]}
 
@@ -113,7 +113,7 @@ def test_link_of_an_invite_is_shown_once_and_works(client: Client) -> None:
     assert gone.status_code == 302
 
 
-def test_another_link_ends_the_old_one(client: Client) -> None:
+def test_another_link_ends_the_old_one(client: Client):
     old = link_in(client.post(path("access/invite", "add/"), INVITE))
     client.get(path("access/invite"))  # shows the message
     made, trail = access.Invite.objects.get(), Trail()
@@ -128,7 +128,7 @@ def test_another_link_ends_the_old_one(client: Client) -> None:
 
 def test_links_are_made_for_so_many_at_once_as_of_other_actions(
     client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("meshmgmt.adminsite.bulk.MOST", 1)
     for mail in ("ann@mesh.dev", "bob@mesh.dev"):
         client.post(path("access/invite", "add/"), INVITE | {"email": mail})
@@ -142,7 +142,7 @@ def test_links_are_made_for_so_many_at_once_as_of_other_actions(
 
 
 @pytest.mark.parametrize("role", ["network_admin", "auditor"])
-def test_links_are_made_by_those_alone_who_may_change_invites(role: str) -> None:
+def test_links_are_made_by_those_alone_who_may_change_invites(role: str):
     invite = one_of_each()["access/invite"]
     data = {"action": "renew", "_selected_action": [invite.pk]}
     client, trail = client_of(person(role)), Trail()

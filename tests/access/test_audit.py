@@ -23,7 +23,7 @@ def stored(model: type[AuditedModel], **facts: Any) -> Any:
     return made
 
 
-def test_change_of_a_rule_is_one_event_of_it_and_one_of_its_policy() -> None:
+def test_change_of_a_rule_is_one_event_of_it_and_one_of_its_policy():
     one, two = group("one"), group("two")
     made = rule([one], [two])
     trail = Trail()
@@ -56,9 +56,7 @@ def test_change_of_a_rule_is_one_event_of_it_and_one_of_its_policy() -> None:
     [access.RouteGroup, access.RoutePeerGroup, access.RouteAccessControlGroup],
     ids=lambda link: link.relation,
 )
-def test_change_of_any_list_of_a_route_is_a_change_of_the_route(
-    link: type[GroupLink],
-) -> None:
+def test_change_of_any_list_of_a_route_is_a_change_of_the_route(link: type[GroupLink]):
     route = stored(access.Route, network_id="office")
     trail = Trail()
 
@@ -84,9 +82,7 @@ def key(**facts: Any) -> Any:
         ("last_used", clock.now(), []),
     ],
 )
-def test_change_of_a_setup_key_has_its_code(
-    name: str, value: Any, codes: list[str]
-) -> None:
+def test_change_of_a_setup_key_has_its_code(name: str, value: Any, codes: list[str]):
     made = key()
     trail = Trail()
 
@@ -97,7 +93,7 @@ def test_change_of_a_setup_key_has_its_code(
 
 
 @pytest.mark.parametrize("kind", ["user", "setupkey"])
-def test_new_order_of_auto_groups_is_an_event_of_its_own(kind: str) -> None:
+def test_new_order_of_auto_groups_is_an_event_of_its_own(kind: str):
     one, two = group("one").pk, group("two").pk
     link: type[OrderedLink] = access.UserAutoGroup
     owner: Any = person("user") if kind == "user" else key()

@@ -30,16 +30,14 @@ def reachable(api: Api) -> list[str]:
     return [row["name"] for row in rows]
 
 
-def test_new_account_lets_nobody_reach_anybody(settings: Any) -> None:
+def test_new_account_lets_nobody_reach_anybody(settings: Any):
     set_up(settings, "none")
     api = api_as("owner")
     assert ok(api.get("/api/policies")) == []
     assert reachable(api) == []
 
 
-def test_new_account_starts_with_a_policy_that_allows_all_when_told_so(
-    settings: Any,
-) -> None:
+def test_new_account_starts_with_a_policy_that_allows_all_when_told_so(settings: Any):
     trail = Trail()
     set_up(settings, "all")
     set_up(settings, "all")
@@ -58,7 +56,7 @@ def test_new_account_starts_with_a_policy_that_allows_all_when_told_so(
     assert reachable(api) == ["peer no. 2"]
 
 
-def test_policy_deleted_by_its_owner_does_not_come_back(settings: Any) -> None:
+def test_policy_deleted_by_its_owner_does_not_come_back(settings: Any):
     set_up(settings, "all")
     api = api_as("owner")
     [shown] = ok(api.get("/api/policies"))
@@ -67,6 +65,6 @@ def test_policy_deleted_by_its_owner_does_not_come_back(settings: Any) -> None:
     assert not Policy.objects.exists()
 
 
-def test_demo_data_does_not_mind_the_policy(settings: Any) -> None:
+def test_demo_data_does_not_mind_the_policy(settings: Any):
     set_up(settings, "all")
     assert seed()["seeded"]

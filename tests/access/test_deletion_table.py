@@ -81,7 +81,7 @@ def kept_ids() -> set[Pair]:
     }
 
 
-def test_every_pair_of_deleted_and_referring_has_a_row() -> None:
+def test_every_pair_of_deleted_and_referring_has_a_row():
     rows = ROW.findall(DOCUMENT.read_text(encoding="utf-8"))
 
     assert len(foreign_keys()) > 20
@@ -89,7 +89,7 @@ def test_every_pair_of_deleted_and_referring_has_a_row() -> None:
     assert set(rows) == foreign_keys() | kept_ids()
 
 
-def test_every_column_that_could_keep_ids_is_known() -> None:
+def test_every_column_that_could_keep_ids_is_known():
     looks_like_ids = re.compile(r".+(_id|_ids|_by|_groups|_peers|_resources)")
     unknown = {
         (model.__name__, column.name)

@@ -34,7 +34,7 @@ def page_of(made: Invite) -> str:
     return f"/invite/{made.token}"
 
 
-def test_page_says_who_invited_and_asks_for_name_and_password() -> None:
+def test_page_says_who_invited_and_asks_for_name_and_password():
     page = Client().get(page_of(invite()))
     text = page.content.decode()
     assert page.status_code == 200
@@ -44,7 +44,7 @@ def test_page_says_who_invited_and_asks_for_name_and_password() -> None:
     assert text.count('autocomplete="new-password"') == 2
 
 
-def test_who_joins_can_sign_in_under_the_name_they_chose() -> None:
+def test_who_joins_can_sign_in_under_the_name_they_chose():
     team = group("team")
     made = invite(auto_groups=[team.pk])
     browser, trail = Client(enforce_csrf_checks=True), Trail()
@@ -66,7 +66,7 @@ def test_who_joins_can_sign_in_under_the_name_they_chose() -> None:
     assert signed_in["Location"] == "/admin/"
 
 
-def test_who_may_not_enter_the_admin_site_is_not_led_there() -> None:
+def test_who_may_not_enter_the_admin_site_is_not_led_there():
     joined = Client().post(page_of(invite("user")), CHOSEN)
     assert joined.status_code == 200
     assert "Your account is ready" in joined.content.decode()
@@ -83,7 +83,7 @@ def test_who_may_not_enter_the_admin_site_is_not_led_there() -> None:
 )
 def test_mistakes_are_shown_and_the_link_stays_good(
     changes: dict[str, str], status: int, message: str
-) -> None:
+):
     made, trail = invite(), Trail()
     answer = Client().post(page_of(made), CHOSEN | changes)
     assert (answer.status_code, trail.codes) == (status, [])
@@ -91,7 +91,7 @@ def test_mistakes_are_shown_and_the_link_stays_good(
     assert Client().post(page_of(made), CHOSEN).status_code == 302
 
 
-def test_address_taken_meanwhile_is_said() -> None:
+def test_address_taken_meanwhile_is_said():
     made = invite()
     person("user", email="ANN@mesh.dev")
     answer = Client().post(page_of(made), CHOSEN)
@@ -99,7 +99,7 @@ def test_address_taken_meanwhile_is_said() -> None:
     assert "another user has this e-mail" in answer.content.decode().lower()
 
 
-def test_expired_link_is_over() -> None:
+def test_expired_link_is_over():
     made = invite()
     with clock.set_to(made.expires_at + dt.timedelta(seconds=1)):
         for answer in (
@@ -111,7 +111,7 @@ def test_expired_link_is_over() -> None:
     assert not User.objects.with_email("ann@mesh.dev").exists()
 
 
-def test_used_and_unknown_links_say_what_to_do() -> None:
+def test_used_and_unknown_links_say_what_to_do():
     used, gone = invite(), f"/invite/mpi_{'x' * 36}"
     Client().post(page_of(used), CHOSEN)
     for path in (page_of(used), gone):
@@ -121,7 +121,7 @@ def test_used_and_unknown_links_say_what_to_do() -> None:
         assert answer["Content-Type"].startswith("text/html")
 
 
-def test_guessing_is_slow_and_an_open_link_is_no_guess() -> None:
+def test_guessing_is_slow_and_an_open_link_is_no_guess():
     made = invite()
     for _ in range(7):
         assert Client().get(page_of(made)).status_code == 200
@@ -134,7 +134,7 @@ def test_guessing_is_slow_and_an_open_link_is_no_guess() -> None:
     assert int(guesses[5]["Retry-After"]) > 0
 
 
-def test_secret_is_told_to_nobody(log_scan: LogScan) -> None:
+def test_secret_is_told_to_nobody(log_scan: LogScan):
     made = invite()
     invites.delete(made.pk)
     for answer in (Client().get(page_of(invite())), Client().get(page_of(made))):

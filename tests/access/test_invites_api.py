@@ -78,7 +78,7 @@ class TestInvites(SecretContract):
             yield {"auto_groups": [bad]}, 422, "auto_groups[0]", text
 
 
-def test_new_invite_is_good_for_three_days(api: Api) -> None:
+def test_new_invite_is_good_for_three_days(api: Api):
     ok(api.post(PATH, invite()))
     stored = Invite.objects.get()
     assert stored.expires_at - stored.created_at == pytest.approx(
@@ -86,7 +86,7 @@ def test_new_invite_is_good_for_three_days(api: Api) -> None:
     )
 
 
-def test_link_tells_what_it_is_for_without_credentials(api: Api, nobody: Api) -> None:
+def test_link_tells_what_it_is_for_without_credentials(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite()))
     for client in (nobody, Api("mpt_" + "x" * 36)):
         assert ok(client.get(f"{PATH}/{made['invite_token']}")) == {
@@ -98,9 +98,7 @@ def test_link_tells_what_it_is_for_without_credentials(api: Api, nobody: Api) ->
         }
 
 
-def test_link_is_not_valid_while_another_user_has_the_address(
-    api: Api, nobody: Api
-) -> None:
+def test_link_is_not_valid_while_another_user_has_the_address(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite()))
     link = f"{PATH}/{made['invite_token']}"
     person("user", email="NEW@mesh.dev")
@@ -108,7 +106,7 @@ def test_link_is_not_valid_while_another_user_has_the_address(
     assert nobody.post(f"{link}/accept", {"password": "Abcdefg1!"}).status == 409
 
 
-def test_accepting_makes_the_user(api: Api, nobody: Api) -> None:
+def test_accepting_makes_the_user(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite()))
     trail = Trail()
     accept = f"{PATH}/{made['invite_token']}/accept"
@@ -132,7 +130,7 @@ def test_accepting_makes_the_user(api: Api, nobody: Api) -> None:
     assert ok(api.get(PATH)) == []
 
 
-def test_link_is_good_once(api: Api, nobody: Api) -> None:
+def test_link_is_good_once(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite()))
     link = f"{PATH}/{made['invite_token']}"
     ok(nobody.post(f"{link}/accept", {"password": STRONG}))
@@ -142,7 +140,7 @@ def test_link_is_good_once(api: Api, nobody: Api) -> None:
     assert api.post(f"{PATH}/{made['id']}/regenerate").status == 404
 
 
-def test_expired_link_is_refused(api: Api, nobody: Api) -> None:
+def test_expired_link_is_refused(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite(expires_in=HOUR)))
     link = f"{PATH}/{made['invite_token']}"
     trail = Trail()
@@ -157,7 +155,7 @@ def test_expired_link_is_refused(api: Api, nobody: Api) -> None:
 @pytest.mark.parametrize("body", [None, b"", {}, {"expires_in": 2 * HOUR}])
 def test_regenerated_link_ends_the_old_one(
     api: Api, nobody: Api, body: Body | bytes | None
-) -> None:
+):
     made = ok(api.post(PATH, invite()))
     trail = Trail()
     again = ok(api.call("POST", f"{PATH}/{made['id']}/regenerate", body))
@@ -168,14 +166,14 @@ def test_regenerated_link_ends_the_old_one(
     assert trail.events[0].meta == {"email": "new@mesh.dev"}
 
 
-def test_address_of_a_user_is_not_invited(api: Api) -> None:
+def test_address_of_a_user_is_not_invited(api: Api):
     person("user", email="bob@mesh.dev")
     answer = api.post(PATH, invite(email="BOB@mesh.dev"))
     assert answer.status == 409
     assert "another user has this e-mail" in answer.fields["email"]
 
 
-def test_nobody_is_invited_as_owner(api: Api) -> None:
+def test_nobody_is_invited_as_owner(api: Api):
     answer = api.post(PATH, invite(role="owner"))
     assert answer.status == 403
     answer = api_as("owner").post(PATH, invite(role="owner"))
@@ -183,7 +181,7 @@ def test_nobody_is_invited_as_owner(api: Api) -> None:
     assert answer.fields == {"role": "nobody can be invited as owner"}
 
 
-def test_weak_password_is_refused(api: Api, nobody: Api) -> None:
+def test_weak_password_is_refused(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite()))
     link = f"{PATH}/{made['invite_token']}"
     trail = Trail()
@@ -194,7 +192,7 @@ def test_weak_password_is_refused(api: Api, nobody: Api) -> None:
     assert ok(nobody.get(link))["valid"] is True
 
 
-def test_address_taken_meanwhile_is_a_conflict(api: Api, nobody: Api) -> None:
+def test_address_taken_meanwhile_is_a_conflict(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite()))
     person("user", email="NEW@mesh.dev")
     trail = Trail()
@@ -204,7 +202,7 @@ def test_address_taken_meanwhile_is_a_conflict(api: Api, nobody: Api) -> None:
 
 
 @pytest.mark.parametrize("bad", ["nope", "mpi_" + "x" * 36, "%00"])
-def test_unknown_link_is_not_found(nobody: Api, bad: str) -> None:
+def test_unknown_link_is_not_found(nobody: Api, bad: str):
     for answer in (
         nobody.get(f"{PATH}/{bad}"),
         nobody.post(f"{PATH}/{bad}/accept", {"password": STRONG}),
@@ -213,7 +211,7 @@ def test_unknown_link_is_not_found(nobody: Api, bad: str) -> None:
         assert "not found" in answer.json["message"]
 
 
-def test_id_is_no_secret(api: Api, nobody: Api) -> None:
+def test_id_is_no_secret(api: Api, nobody: Api):
     made = ok(api.post(PATH, invite()))
     assert nobody.get(f"{PATH}/{made['id']}").status == 404
     assert api.delete(f"{PATH}/{made['invite_token']}").status == 404
@@ -221,9 +219,7 @@ def test_id_is_no_secret(api: Api, nobody: Api) -> None:
     assert api.post(f"{PATH}/{new_id()}/regenerate").status == 404
 
 
-def test_guesses_count_for_all_hosts(
-    nobody: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_guesses_count_for_all_hosts(nobody: Api, monkeypatch: pytest.MonkeyPatch):
     statuses = []
     for number in range(7):
         another_host = limits.configured().guesses
@@ -232,7 +228,7 @@ def test_guesses_count_for_all_hosts(
     assert statuses == [404] * 5 + [429] * 2
 
 
-def test_guessing_is_slow(nobody: Api) -> None:
+def test_guessing_is_slow(nobody: Api):
     answers = [nobody.get(f"{PATH}/mpi_{number}") for number in range(6)]
     assert [answer.status for answer in answers] == [404] * 5 + [429]
     assert int(answers[-1].headers["Retry-After"]) in range(1, 32)

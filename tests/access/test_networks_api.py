@@ -161,7 +161,7 @@ def resource(**changes: object) -> Body:
     return {"name": "printer", "address": "10.0.0.1"} | changes
 
 
-def test_network_lists_what_belongs_to_it(api: Api) -> None:
+def test_network_lists_what_belongs_to_it(api: Api):
     made = ok(api.post(PATH, {"name": "office"}))
     printers, others = group_id("printers"), group_id("others")
     first = ok(api.post(resources_of(), resource(groups=[printers])))
@@ -207,7 +207,7 @@ def test_network_lists_what_belongs_to_it(api: Api) -> None:
 )
 def test_address_is_answered_as_sent_and_masked_for_peers(
     api: Api, address: str, kind: str, meant: str
-) -> None:
+):
     made = ok(api.post(resources_of(), resource(address=address)))
     assert (made["type"], made["address"]) == (kind, address)
     assert ok(api.put(f"{resources_of()}/{made['id']}", made)) == made
@@ -215,7 +215,7 @@ def test_address_is_answered_as_sent_and_masked_for_peers(
     assert known.address == meant
 
 
-def test_groups_of_a_resource_are_shown_in_full(api: Api) -> None:
+def test_groups_of_a_resource_are_shown_in_full(api: Api):
     printers = group_id("printers")
     made = ok(api.post(resources_of(), resource(groups=[printers])))
     assert made["groups"] == [
@@ -223,7 +223,7 @@ def test_groups_of_a_resource_are_shown_in_full(api: Api) -> None:
     ]
 
 
-def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api) -> None:
+def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api):
     made = ok(api.post(resources_of(), resource(groups=[group_id("printers")])))
     end = {"id": made["id"], "type": "host"}
     sent = rule(sources=[], sourceResource=end)
@@ -236,7 +236,7 @@ def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api) -> Non
     assert shown["rules"][0]["sourceResource"] == {"id": made["id"], "type": "domain"}
 
 
-def test_type_that_was_never_the_resources_own_stays_as_sent(api: Api) -> None:
+def test_type_that_was_never_the_resources_own_stays_as_sent(api: Api):
     made = ok(api.post(resources_of(), resource()))
     end = {"id": made["id"], "type": "subnet"}
     sent = rule(destinations=None, destinationResource=end)
@@ -247,7 +247,7 @@ def test_type_that_was_never_the_resources_own_stays_as_sent(api: Api) -> None:
 
 
 @pytest.mark.parametrize("of", [resources_of, routers_of])
-def test_part_of_another_network_is_not_found(api: Api, of: Callable[..., str]) -> None:
+def test_part_of_another_network_is_not_found(api: Api, of: Callable[..., str]):
     body = resource() if of is resources_of else {"peer": numbered(1).pk}
     made = ok(api.post(of(), body))
     there = f"{of('elsewhere')}/{made['id']}"
@@ -257,7 +257,7 @@ def test_part_of_another_network_is_not_found(api: Api, of: Callable[..., str]) 
     assert ok(api.get(of())) == [made]
 
 
-def test_all_resources_and_routers_of_the_account(api: Api) -> None:
+def test_all_resources_and_routers_of_the_account(api: Api):
     resources = [
         ok(api.post(resources_of(name), resource(name=name))) for name in ("a", "b")
     ]
@@ -270,7 +270,7 @@ def test_all_resources_and_routers_of_the_account(api: Api) -> None:
         assert api_as("user").get(f"{PATH}/{part}").status == 403
 
 
-def test_lists_bear_more_parts_than_a_statement_takes_parameters(api: Api) -> None:
+def test_lists_bear_more_parts_than_a_statement_takes_parameters(api: Api):
     many, office, gateway = BATCH + 100, network(), numbered(1)
     parts: dict[type[AuditedModel], list[AuditedModel]] = {
         NetworkResource: [

@@ -163,7 +163,7 @@ def shown(name: str) -> dict[str, Any]:
     return {"id": group_id(name), "name": name, "peers_count": 0, "resources_count": 0}
 
 
-def test_rule_shows_groups_as_objects(api: Api) -> None:
+def test_rule_shows_groups_as_objects(api: Api):
     [made] = ok(api.post(PATH, policy()))["rules"]
     assert [made[side] for side in SIDES] == [[shown("people")], [shown("servers")]]
 
@@ -172,7 +172,7 @@ def test_rule_shows_groups_as_objects(api: Api) -> None:
 @pytest.mark.parametrize("omitted", ["refuse", "empty"])
 def test_enabled_left_out_of_a_put_is_kept_unless_clients_leave_out_what_is_false(
     settings: Any, omitted: str
-) -> None:
+):
     api = api_as("owner")
     office = network()
     bodies = {
@@ -193,9 +193,7 @@ def test_enabled_left_out_of_a_put_is_kept_unless_clients_leave_out_what_is_fals
         assert changed["enabled"] is (omitted == "refuse"), path
 
 
-def test_policy_sent_again_without_enabled_does_not_switch_its_rules_on(
-    api: Api,
-) -> None:
+def test_policy_sent_again_without_enabled_does_not_switch_its_rules_on(api: Api):
     made = ok(api.post(PATH, policy(enabled=False, rules=[rule(enabled=False)])))
     sent = rule()
     del sent["enabled"]
@@ -207,7 +205,7 @@ def test_policy_sent_again_without_enabled_does_not_switch_its_rules_on(
 @pytest.mark.parametrize("kind", ["peer", "host", "subnet", "domain"])
 def test_type_of_a_resource_is_answered_as_sent_and_its_id_says_what_it_is(
     api: Api, kind: str
-) -> None:
+):
     machine, reached = numbered(1).pk, printer().pk
     sent = rule(
         sources=None,
@@ -230,7 +228,7 @@ def test_type_of_a_resource_is_answered_as_sent_and_its_id_says_what_it_is(
 @pytest.mark.parametrize("side", SIDES)
 def test_rule_with_an_empty_side_lets_nobody_through_and_lint_says_so(
     api: Api, side: str
-) -> None:
+):
     group_id("people", 1)
     group_id("servers", 2)
     made = ok(api.post(PATH, policy(rules=[rule(**{side: []})])))
@@ -252,7 +250,7 @@ def test_rule_with_an_empty_side_lets_nobody_through_and_lint_says_so(
     )
 
 
-def test_ids_of_any_length_are_cut_where_they_are_named(api: Api) -> None:
+def test_ids_of_any_length_are_cut_where_they_are_named(api: Api):
     long, cut = "g" * 65, "g" * 64
     sent = rule(
         protocol="netbird-ssh", sources=[long], authorized_groups={long[1:] + "h": [""]}
@@ -266,7 +264,7 @@ def test_ids_of_any_length_are_cut_where_they_are_named(api: Api) -> None:
     }
 
 
-def test_rule_of_another_policy_is_refused_on_put(api: Api) -> None:
+def test_rule_of_another_policy_is_refused_on_put(api: Api):
     mine, other = (ok(api.post(PATH, policy(name=name))) for name in "ab")
     foreign = other["rules"][0]["id"]
     answer = api.put(f"{PATH}/{mine['id']}", {"rules": [rule(id=foreign)]})
@@ -277,7 +275,7 @@ def test_rule_of_another_policy_is_refused_on_put(api: Api) -> None:
     assert ok(api.get(f"{PATH}/{other['id']}")) == other
 
 
-def test_rule_named_twice_is_refused(api: Api) -> None:
+def test_rule_named_twice_is_refused(api: Api):
     made = ok(api.post(PATH, policy()))
     twice = [rule(id=made["rules"][0]["id"])] * 2
     answer = api.put(f"{PATH}/{made['id']}", {"rules": twice})
@@ -285,13 +283,13 @@ def test_rule_named_twice_is_refused(api: Api) -> None:
     assert answer.fields == {"rules[1].id": "this rule is given twice"}
 
 
-def test_ids_of_rules_count_for_nothing_on_creation(api: Api) -> None:
+def test_ids_of_rules_count_for_nothing_on_creation(api: Api):
     made = ok(api.post(PATH, policy(rules=[rule(id=new_id())])))
     other = ok(api.post(PATH, made | {"name": "copy"}))
     assert other["rules"][0]["id"] != made["rules"][0]["id"]
 
 
-def test_rules_keep_their_identity_by_id_and_by_place(api: Api) -> None:
+def test_rules_keep_their_identity_by_id_and_by_place(api: Api):
     rules = [rule(name=name) for name in "abc"]
     made = ok(api.post(PATH, policy(rules=rules)))
     a, b, c = (entry["id"] for entry in made["rules"])
@@ -315,9 +313,7 @@ def test_rules_keep_their_identity_by_id_and_by_place(api: Api) -> None:
     }
 
 
-def test_policy_and_a_rule_changed_together_are_one_event_of_the_policy(
-    api: Api,
-) -> None:
+def test_policy_and_a_rule_changed_together_are_one_event_of_the_policy(api: Api):
     made = ok(api.post(PATH, policy()))
     trail = Trail()
     changes = {"name": "play", "rules": [rule(ports=["80"])]}
@@ -332,7 +328,7 @@ def test_policy_and_a_rule_changed_together_are_one_event_of_the_policy(
 )
 def test_a_write_of_many_rules_reads_what_they_list_at_once(
     api: Api, change: Body, of_a_rule: int
-) -> None:
+):
     few, many = (statements_of(api, number, change) for number in (3, 12))
     assert many - few <= 9 * of_a_rule + 5
 

@@ -106,7 +106,7 @@ def within(one: Group) -> dict[str, Any]:
     return {"sources": [one.pk], "destinations": [one.pk]}
 
 
-def test_a_policy_is_made_with_all_its_rules_in_one_transaction(client: Client) -> None:
+def test_a_policy_is_made_with_all_its_rules_in_one_transaction(client: Client):
     kitchen, office = group("kitchen"), group("office")
     ends = {"sources": [office.pk, kitchen.pk], "destinations": [kitchen.pk]}
     web = {**RULE, "rule_name": "web", "ports": "443-443, 8000-8010", **ends}
@@ -139,9 +139,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-def test_the_row_that_is_wrong_says_what_the_api_says(
-    client: Client, team: Group
-) -> None:
+def test_the_row_that_is_wrong_says_what_the_api_says(client: Client, team: Group):
     good, trail = {**RULE, **within(team)}, Trail()
     for changes, field, message in WRONG:
         response = client.post(ADD, rows(good, {**good, **changes}))
@@ -155,9 +153,7 @@ def test_the_row_that_is_wrong_says_what_the_api_says(
     assert not Policy.objects.exists()
 
 
-def test_a_policy_needs_a_name_and_a_rule(
-    client: Client, team: Group, one: PolicyRule
-) -> None:
+def test_a_policy_needs_a_name_and_a_rule(client: Client, team: Group, one: PolicyRule):
     good = {**RULE, **within(team)}
     assert "name" in errors_of(client.post(ADD, rows(good, name="")))
     page = page_of(one.policy)
@@ -172,7 +168,7 @@ def test_a_policy_needs_a_name_and_a_rule(
 
 def test_rules_are_changed_added_and_deleted_on_the_page_of_their_policy(
     client: Client, team: Group, one: PolicyRule
-) -> None:
+):
     other, policy = group("other"), one.policy
     second = rule([team], [team], policy, position=1)
     trail = Trail()
@@ -195,7 +191,7 @@ def test_rules_are_changed_added_and_deleted_on_the_page_of_their_policy(
 
 def test_rules_that_others_add_and_change_meanwhile_stay(
     client: Client, team: Group, one: PolicyRule
-) -> None:
+):
     policy = one.policy
     late = {**opened(client, page_of(policy)), "rules-0-rule_name": "renamed"}
     [draft] = drafts_of(policy)
@@ -213,7 +209,7 @@ def test_rules_that_others_add_and_change_meanwhile_stay(
 
 def test_a_field_of_a_rule_that_both_changed_is_refused_once_and_then_meant(
     client: Client, one: PolicyRule
-) -> None:
+):
     policy, page = one.policy, page_of(one.policy)
     late = {**opened(client, page), "rules-0-rule_name": "mine"}
     [draft] = drafts_of(policy)
@@ -231,7 +227,7 @@ def test_a_field_of_a_rule_that_both_changed_is_refused_once_and_then_meant(
 
 def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(
     client: Client, team: Group, one: PolicyRule
-) -> None:
+):
     gone = rule([team], [team], one.policy, position=1)
     late = {**opened(client, page_of(one.policy)), "rules-1-rule_name": "late"}
     policies.update(one.policy_id, {"rules": drafts_of(one.policy)[:1]})
@@ -243,9 +239,7 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(
     assert not PolicyRule.objects.filter(pk=gone.pk).exists()
 
 
-def test_a_policy_of_many_rules_is_written_part_by_part(
-    client: Client, team: Group
-) -> None:
+def test_a_policy_of_many_rules_is_written_part_by_part(client: Client, team: Group):
     drafts = [
         RuleDraft(name=f"r{number}", action="accept", protocol="all", **within(team))
         for number in range(25)
@@ -268,9 +262,7 @@ def test_a_policy_of_many_rules_is_written_part_by_part(
         assert client.get(f"{page_of(policy)}?part={odd}").status_code == 200
 
 
-def test_a_rule_names_a_peer_or_a_resource_by_choice(
-    client: Client, team: Group
-) -> None:
+def test_a_rule_names_a_peer_or_a_resource_by_choice(client: Client, team: Group):
     gate = peer("gate")
     printer = resource("printer", address="10.0.0.7/32")
     text = client.get(ADD).content.decode()
@@ -292,7 +284,7 @@ def test_a_rule_names_a_peer_or_a_resource_by_choice(
     assert row_errors(answer) == [wanted]
 
 
-def test_groups_that_sign_in_by_ssh_are_named(client: Client, team: Group) -> None:
+def test_groups_that_sign_in_by_ssh_are_named(client: Client, team: Group):
     admins, lines = group("Admins: all"), "Admins: all: root deploy\nteam"
     saved(client.post(ADD, rows({**SSH, **within(team), "authorized_groups": lines})))
     made = PolicyRule.objects.get()
@@ -304,7 +296,7 @@ def test_groups_that_sign_in_by_ssh_are_named(client: Client, team: Group) -> No
 
 def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
     client: Client, team: Group
-) -> None:
+):
     twin, padded = group("team", issued="jwt"), group(" padded ")
     signing_in = {twin.pk: ["John Doe"], team.pk: [], padded.pk: ["root"]}
     draft = RuleDraft(
@@ -326,7 +318,7 @@ def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
 
 def test_a_name_of_several_groups_lets_none_of_them_sign_in(
     client: Client, team: Group
-) -> None:
+):
     group("team", issued="jwt")
     ssh = {**SSH, **within(team)}
 
@@ -339,7 +331,7 @@ def test_a_name_of_several_groups_lets_none_of_them_sign_in(
     assert list(links.values_list("group", "local_users")) == [(team.pk, "root")]
 
 
-def test_who_may_only_look_reads_the_rules_in_words(client: Client) -> None:
+def test_who_may_only_look_reads_the_rules_in_words(client: Client):
     made = rule([group("Engineers")], [group("Servers")], protocol="tcp", ports=["22"])
     reader = client_of(person("auditor"))
     text = reader.get(page_of(made.policy)).content.decode()
@@ -403,9 +395,7 @@ def rule_drafts(draw: st.DrawFn) -> RuleDraft:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_any_policy_saved_as_it_is_stays_as_it_is(
-    client: Client, data: st.DataObject
-) -> None:
+def test_any_policy_saved_as_it_is_stays_as_it_is(client: Client, data: st.DataObject):
     if not Group.objects.filter(name="a").exists():
         group("a")
         group("b: c")
@@ -421,9 +411,7 @@ def test_any_policy_saved_as_it_is_stays_as_it_is(
     assert trail.codes == []
 
 
-def test_the_list_says_who_may_do_what_and_how_often_it_happened(
-    client: Client,
-) -> None:
+def test_the_list_says_who_may_do_what_and_how_often_it_happened(client: Client):
     made = rule([group("Engineers")], [group("Servers"), group("Printers")])
     made.protocol, made.ports, made.bidirectional = "tcp", ["22", "443"], False
     made.save()
@@ -443,7 +431,7 @@ def test_the_list_says_who_may_do_what_and_how_often_it_happened(
     assert f'href="/admin/events/trafficevent/?{query}"' in row
 
 
-def test_a_policy_is_switched_off_and_on_in_the_list(client: Client) -> None:
+def test_a_policy_is_switched_off_and_on_in_the_list(client: Client):
     policy = rule([group("a")], [group("b")]).policy
     switch = f"{LIST}{policy.pk}/switch/"
     assert switch in client.get(LIST).content.decode()
@@ -478,7 +466,7 @@ def many_policies(number: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_list_of_a_thousand_policies_is_small_and_asks_little(client: Client) -> None:
+def test_a_list_of_a_thousand_policies_is_small_and_asks_little(client: Client):
     many_policies(1_000)
     with CaptureQueriesContext(connection) as asked:
         response = client.get(LIST)

@@ -124,7 +124,7 @@ class TestPostureChecks(ResourceContract):
 
 
 @pytest.mark.parametrize("body", [{"name": "c"}, {"name": "c", "checks": None}])
-def test_missing_object_is_named_in_our_own_words(api: Api, body: Body) -> None:
+def test_missing_object_is_named_in_our_own_words(api: Api, body: Body):
     answer = api.post(TestPostureChecks.path, body)
 
     assert answer.status == 422

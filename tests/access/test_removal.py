@@ -14,7 +14,7 @@ from tests.resource_contract import Trail, ok
 pytestmark = pytest.mark.django_db
 
 
-def test_route_of_a_deleted_peer_is_disabled(api: Api) -> None:
+def test_route_of_a_deleted_peer_is_disabled(api: Api):
     made = ok(api.post("/api/routes", route()))
     trail = Trail()
     numbered(1).delete()
@@ -35,7 +35,7 @@ def test_route_of_a_deleted_peer_is_disabled(api: Api) -> None:
 @pytest.mark.parametrize("kind", ["peer", "host"])
 def test_policy_that_names_a_deleted_peer_or_resource_is_kept_disabled(
     side: str, kind: str
-) -> None:
+):
     api = api_as("owner")
     named = numbered(1) if kind == "peer" else printer()
     end = {"id": named.pk, "type": kind}
@@ -68,7 +68,7 @@ def test_policy_that_names_a_deleted_peer_or_resource_is_kept_disabled(
     assert "rule.delete" not in trail.codes
 
 
-def test_network_deleted_with_its_resources_keeps_policies_that_name_them() -> None:
+def test_network_deleted_with_its_resources_keeps_policies_that_name_them():
     api = api_as("owner")
     end = {"id": printer().pk, "type": "host"}
     sent = rule(destinations=None, destinationResource=end)
@@ -78,7 +78,7 @@ def test_network_deleted_with_its_resources_keeps_policies_that_name_them() -> N
     assert (left["id"], left["enabled"]) == (made["id"], False)
 
 
-def test_what_goes_with_a_network_goes_before_it_and_says_so(api: Api) -> None:
+def test_what_goes_with_a_network_goes_before_it_and_says_so(api: Api):
     office, storage = network(), group_id("storage")
     where = f"/api/networks/{office.pk}"
     body = {"name": "nas", "address": "10.0.0.9", "groups": [storage]}
@@ -105,7 +105,7 @@ def test_what_goes_with_a_network_goes_before_it_and_says_so(api: Api) -> None:
     }
 
 
-def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so() -> None:
+def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so():
     group_id("people", 1, 2, 3)
     trail = Trail()
     numbered(1).delete()
@@ -122,7 +122,7 @@ def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so() -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool, api: Api) -> None:
+def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool, api: Api):
     where = f"/api/networks/{network().pk}/routers"
     made = ok(api.post(where, {"peer": numbered(1).pk}))
     trail = Trail()
@@ -142,7 +142,7 @@ def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool, api: Api) -> Non
     assert trail.events[0].meta["reason"] == "peer 'peer no. 1' was deleted"
 
 
-def test_routes_of_deleted_groups_are_put_back_as_they_are_shown(api: Api) -> None:
+def test_routes_of_deleted_groups_are_put_back_as_they_are_shown(api: Api):
     first, second = [
         ok(api.post("/api/routes", route(peer="", peer_groups=[group_id(name)])))["id"]
         for name in ("gate", "door")
@@ -162,7 +162,7 @@ def posture_check(api: Api, name: str) -> str:
     return str(made["id"])
 
 
-def test_policy_with_a_deleted_posture_check_is_kept_disabled(api: Api) -> None:
+def test_policy_with_a_deleted_posture_check_is_kept_disabled(api: Api):
     checks = [posture_check(api, name) for name in ("old client", "new client")]
     made = ok(api.post("/api/policies", policy(source_posture_checks=checks)))
     trail = Trail()
@@ -178,7 +178,7 @@ def test_policy_with_a_deleted_posture_check_is_kept_disabled(api: Api) -> None:
     assert trail.events[0].meta["reason"] == reason
 
 
-def test_what_drops_under_a_deleted_posture_check_goes_on_dropping(api: Api) -> None:
+def test_what_drops_under_a_deleted_posture_check_goes_on_dropping(api: Api):
     check = posture_check(api, "c")
     drop, off = rule(action="drop"), rule(action="drop", enabled=False)
     for rules in ([drop], [rule(), drop], [rule(), off]):
@@ -198,7 +198,7 @@ def test_what_drops_under_a_deleted_posture_check_goes_on_dropping(api: Api) -> 
     assert reasons == {"posture check 'c' was deleted"}
 
 
-def test_deleting_a_peer_that_nothing_names_touches_nothing_else(api: Api) -> None:
+def test_deleting_a_peer_that_nothing_names_touches_nothing_else(api: Api):
     ok(api.post("/api/routes", route()))
     ok(api.post("/api/policies", policy(rules=[rule(sources=[group_id("a")])])))
     numbered(2).delete()

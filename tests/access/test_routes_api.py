@@ -98,7 +98,7 @@ def about(network: str, *, peer_id: str = "", peer_groups: str = "") -> Body:
     return where | {"peer_id": peer_id, "peer_groups": peer_groups}
 
 
-def test_peer_beside_peer_groups_is_refused(api: Api) -> None:
+def test_peer_beside_peer_groups_is_refused(api: Api):
     answer = api.post(PATH, route(peer_groups=[group_id("gateways"), "x"]))
     assert answer.status == 422
     assert answer.fields == {
@@ -119,7 +119,7 @@ def _by_groups(*groups: str) -> dict[str, Any]:
     "place", [{}, {"network": "", "domains": ["b.test", "A.test"]}]
 )
 @pytest.mark.parametrize("field", ["peer", "peer_groups"])
-def test_same_route_again_is_a_clash(api: Api, place: Body, field: str) -> None:
+def test_same_route_again_is_a_clash(api: Api, place: Body, field: str):
     groups = [group_id("gateways", 1, 2), group_id("others", 2, 3)]
     forwarder = _by_peer(1) if field == "peer" else _by_groups(*groups)
     made = ok(api.post(PATH, route(**place, **forwarder)))
@@ -133,7 +133,7 @@ def test_same_route_again_is_a_clash(api: Api, place: Body, field: str) -> None:
     ok(api.put(f"{PATH}/{made['id']}", {"metric": 7}))  # the route itself is no clash
 
 
-def test_route_that_differs_in_name_place_or_peer_is_accepted(api: Api) -> None:
+def test_route_that_differs_in_name_place_or_peer_is_accepted(api: Api):
     others: list[Body] = [
         {},
         {"network_id": "office 2"},
@@ -145,7 +145,7 @@ def test_route_that_differs_in_name_place_or_peer_is_accepted(api: Api) -> None:
     assert ok(api.get(PATH)) == made
 
 
-def test_same_domains_in_another_order_are_the_same_place(api: Api) -> None:
+def test_same_domains_in_another_order_are_the_same_place(api: Api):
     ok(api.post(PATH, route(network="", domains=["a.test", "b.test"])))
     answer = api.post(PATH, route(network="", domains=["B.test.", "a.test"]))
     assert answer.status == 409

@@ -107,7 +107,7 @@ class TestSetupKeys(SecretContract, ResourceContract):
     def readable(self, made: Body) -> Body:
         return made | {"key": f"{made['key'][:5]}****"}
 
-    def test_absent_fields_keep_their_value(self, api: Api, where: str) -> None:
+    def test_absent_fields_keep_their_value(self, api: Api, where: str):
         made = self.readable(self.make(api, where))
         assert ok(api.put(f"{where}/{made['id']}", {})) == made
         changed = ok(api.put(f"{where}/{made['id']}", {"revoked": True}))
@@ -116,7 +116,7 @@ class TestSetupKeys(SecretContract, ResourceContract):
         assert changed["revoked"] is True
 
 
-def test_key_ends_a_time_after_it_was_made_or_never(api: Api) -> None:
+def test_key_ends_a_time_after_it_was_made_or_never(api: Api):
     with clock.set_to(dt.datetime(2026, 1, 1, tzinfo=dt.UTC)):
         made = ok(api.post(PATH, setup_key()))
         for_ever = ok(api.post(PATH, setup_key(expires_in=0)))
@@ -125,7 +125,7 @@ def test_key_ends_a_time_after_it_was_made_or_never(api: Api) -> None:
     assert (for_ever["expires"], for_ever["valid"]) == (NEVER, True)
 
 
-def test_state_is_the_first_reason_not_to_be_valid(api: Api) -> None:
+def test_state_is_the_first_reason_not_to_be_valid(api: Api):
     made = ok(api.post(PATH, setup_key(type="one-off")))
     one = f"{PATH}/{made['id']}"
 
@@ -141,7 +141,7 @@ def test_state_is_the_first_reason_not_to_be_valid(api: Api) -> None:
         assert state() == ("revoked", False)
 
 
-def test_key_is_expired_when_its_time_is_over(api: Api) -> None:
+def test_key_is_expired_when_its_time_is_over(api: Api):
     made = ok(api.post(PATH, setup_key()))
     ok(api.put(f"{PATH}/{made['id']}", {"revoked": True}))
     key = SetupKey.objects.get()
@@ -151,7 +151,7 @@ def test_key_is_expired_when_its_time_is_over(api: Api) -> None:
     assert (shown["state"], shown["valid"]) == ("expired", False)
 
 
-def test_revoked_key_stays_revoked(api: Api) -> None:
+def test_revoked_key_stays_revoked(api: Api):
     made = ok(api.post(PATH, setup_key()))
     ok(api.put(f"{PATH}/{made['id']}", {"revoked": True}))
     answer = api.put(f"{PATH}/{made['id']}", {"revoked": False})
@@ -159,7 +159,7 @@ def test_revoked_key_stays_revoked(api: Api) -> None:
     assert answer.fields == {"revoked": "a revoked setup key stays revoked"}
 
 
-def test_updated_at_moves_only_with_a_change(api: Api) -> None:
+def test_updated_at_moves_only_with_a_change(api: Api):
     made = ok(api.post(PATH, setup_key()))
     one = f"{PATH}/{made['id']}"
     later = clock.now() + dt.timedelta(hours=1)

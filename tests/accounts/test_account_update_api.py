@@ -26,7 +26,7 @@ def current(api: Api) -> Body:
     return dict(account)
 
 
-def test_the_account_is_a_list_of_one(api: Api, one: str, settings: Any) -> None:
+def test_the_account_is_a_list_of_one(api: Api, one: str, settings: Any):
     shown = current(api)
     assert (shown["id"], shown["created_by"]) == (account_id(), "system")
     told = shown["settings"]
@@ -37,7 +37,7 @@ def test_the_account_is_a_list_of_one(api: Api, one: str, settings: Any) -> None
     assert ok(api.get(one)) == shown
 
 
-def test_settings_that_are_given_change_and_others_stay(api: Api, one: str) -> None:
+def test_settings_that_are_given_change_and_others_stay(api: Api, one: str):
     before = current(api)
     settings: dict[str, Any] = {
         "peer_login_expiration": 7200,
@@ -52,7 +52,7 @@ def test_settings_that_are_given_change_and_others_stay(api: Api, one: str) -> N
     assert current(api) == after
 
 
-def test_sending_back_what_was_read_changes_nothing(api: Api, one: str) -> None:
+def test_sending_back_what_was_read_changes_nothing(api: Api, one: str):
     before = current(api)
     trail = Trail()
     assert ok(api.put(one, before)) == before
@@ -61,7 +61,7 @@ def test_sending_back_what_was_read_changes_nothing(api: Api, one: str) -> None:
     assert trail.codes == []
 
 
-def test_a_version_to_update_to_that_is_left_out_is_none(api: Api, one: str) -> None:
+def test_a_version_to_update_to_that_is_left_out_is_none(api: Api, one: str):
     ok(api.put(one, {"settings": {"auto_update_version": "1.2.3"}}))
     before = current(api)["settings"]
     trail = Trail()
@@ -72,7 +72,7 @@ def test_a_version_to_update_to_that_is_left_out_is_none(api: Api, one: str) -> 
 
 def test_an_empty_dns_domain_is_answered_and_means_the_default(
     api: Api, one: str, settings: Any
-) -> None:
+):
     mine = peer("mine")
     ok(api.put(one, {"settings": {"dns_domain": "corp.test"}}))
     ok(api.put(one, {"settings": {"dns_domain": ""}}))
@@ -90,7 +90,7 @@ def test_an_empty_dns_domain_is_answered_and_means_the_default(
 
 def test_the_default_dns_domain_is_not_that_of_a_zone(
     api: Api, one: str, settings: Any
-) -> None:
+):
     ok(api.put(one, {"settings": {"dns_domain": "corp.test"}}))
     zones.create({"name": "z", "domain": settings.SVC.dns_domain})
     refused = api.put(one, {"settings": {"dns_domain": ""}})
@@ -98,7 +98,7 @@ def test_the_default_dns_domain_is_not_that_of_a_zone(
     assert current(api)["settings"]["dns_domain"] == "corp.test"
 
 
-def test_every_setting_can_be_changed(api: Api, one: str) -> None:
+def test_every_setting_can_be_changed(api: Api, one: str):
     group_id = Group.objects.create(name="team").pk
     flipped = {
         name: not value
@@ -150,7 +150,7 @@ EXTRA = "network_traffic_logs_groups"
 )
 def test_broken_rule_is_refused(
     *, api: Api, one: str, settings: Body, status: int, field: str, message: str
-) -> None:
+):
     zones.create({"name": "z", "domain": "corp.test"})
     before = current(api)
     trail = Trail()
@@ -162,7 +162,7 @@ def test_broken_rule_is_refused(
     assert trail.codes == []
 
 
-def test_settings_are_required(api: Api, one: str) -> None:
+def test_settings_are_required(api: Api, one: str):
     answer = api.put(one, {})
     assert answer.status == 422
     assert list(answer.fields) == ["settings"]

@@ -34,7 +34,7 @@ def user_form(user: User, **changes: Any) -> dict[str, Any]:
 class TestUsers:
     """Adding, changing and deleting users."""
 
-    def test_add_a_person(self, client: Client, owner: User) -> None:
+    def test_add_a_person(self, client: Client, owner: User):
         data = {
             "email": "bob@mesh.dev",
             "name": "Bob",
@@ -49,14 +49,14 @@ class TestUsers:
         assert created.activity_code == "user.create"
         assert created.initiator_id == owner.pk
 
-    def test_add_a_service_user(self, client: Client) -> None:
+    def test_add_a_service_user(self, client: Client):
         data = {"is_service_user": "on", "name": "ci", "role": "admin", "email": "x@y"}
         assert client.post(f"{USERS}add/", data).status_code == 302
         user = User.objects.get(name="ci")
         assert user.is_service_user
         assert user.email == ""
 
-    def test_change_everything_at_once(self, client: Client) -> None:
+    def test_change_everything_at_once(self, client: Client):
         user, trail = person("user", email="bob@mesh.dev"), Trail()
         form = user_form(
             user,
@@ -77,7 +77,7 @@ class TestUsers:
             "user.update",
         ]
 
-    def test_auto_groups_are_chosen_in_order(self, client: Client) -> None:
+    def test_auto_groups_are_chosen_in_order(self, client: Client):
         team, other = group("team"), group("other")
         data = {"email": "new@mesh.dev", "name": "N", "role": "user"}
 
@@ -100,7 +100,7 @@ class TestUsers:
     )
     def test_one_fault_undoes_the_whole_change(
         self, client: Client, fault: dict[str, Any]
-    ) -> None:
+    ):
         user = person("user")
         form = user_form(user, name="Other", role="admin", **fault)
         errors = errors_of(client.post(f"{USERS}{user.pk}/change/", form))
@@ -108,15 +108,13 @@ class TestUsers:
         left = User.objects.get(pk=user.pk)
         assert (left.name, left.role) == (user.name, "user")
 
-    def test_saving_a_service_user_unchanged_emits_nothing(
-        self, client: Client
-    ) -> None:
+    def test_saving_a_service_user_unchanged_emits_nothing(self, client: Client):
         user, trail = robot(), Trail()
         path = f"{USERS}{user.pk}/change/"
         assert client.post(path, user_form(user)).status_code == 302
         assert trail.codes == []
 
-    def test_the_last_owner_stays(self, client: Client, owner: User) -> None:
+    def test_the_last_owner_stays(self, client: Client, owner: User):
         response = client.post(f"{USERS}{owner.pk}/delete/", {"post": "yes"})
         assert "delete themselves" in texts_of(response)
         form = user_form(owner, is_blocked="on")
@@ -129,7 +127,7 @@ class TestUsers:
     )
     def test_an_admin_may_not_touch_an_owner(
         self, owner: User, changes: dict[str, Any]
-    ) -> None:
+    ):
         person("owner")
         client = client_of(person("admin"))
         form = user_form(owner, **changes or {"auto_groups": group("team").pk})
@@ -141,7 +139,7 @@ class TestUsers:
         stored = User.objects.get(pk=owner.pk)
         assert (stored.role, stored.password) == ("owner", owner.password)
 
-    def test_an_admin_makes_neither_owners_nor_themselves_one(self) -> None:
+    def test_an_admin_makes_neither_owners_nor_themselves_one(self):
         admin = person("admin")
         client = client_of(admin)
         new = {"email": "b@mesh.dev", "name": "B", "role": "owner"}
@@ -153,7 +151,7 @@ class TestUsers:
 
     def test_an_owner_who_gives_the_role_away_becomes_admin(
         self, client: Client, owner: User
-    ) -> None:
+    ):
         heir = person("admin")
         trail = Trail()
         form = user_form(heir, role="owner", name="Heir", new_password="correct horse")
@@ -163,7 +161,7 @@ class TestUsers:
         assert "transferred.owner.role" in trail.codes
         assert User.objects.get(pk=heir.pk).name == "Heir"
 
-    def test_delete_with_tokens(self, client: Client) -> None:
+    def test_delete_with_tokens(self, client: Client):
         user = person("user", email="bob@mesh.dev", name="Bob")
         token_of(user)
         path, trail = f"{USERS}{user.pk}/delete/", Trail()
@@ -174,9 +172,7 @@ class TestUsers:
         told = {"email": "bob@mesh.dev", "username": "Bob", "issued": "api"}
         assert trail.events[-1].meta.items() >= told.items()
 
-    def test_deleting_several_is_all_or_nothing(
-        self, client: Client, owner: User
-    ) -> None:
+    def test_deleting_several_is_all_or_nothing(self, client: Client, owner: User):
         others = [person("user"), robot()]
         data = {
             "action": "delete_selected",
@@ -189,7 +185,7 @@ class TestUsers:
         client.post(USERS, data)
         assert list(User.objects.all()) == [owner]
 
-    def test_pending_users_are_let_in(self, client: Client, owner: User) -> None:
+    def test_pending_users_are_let_in(self, client: Client, owner: User):
         user = person("user")
         user.pending_approval = user.is_blocked = True
         user.save()
@@ -202,7 +198,7 @@ class TestUsers:
 
     def test_as_many_are_let_in_at_once_as_other_actions_take(
         self, client: Client, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         monkeypatch.setattr("meshmgmt.adminsite.bulk.MOST", 1)
         chosen = [
             user_create(email=f"{name}@mesh.dev", role="user", pending=True).pk
@@ -212,7 +208,7 @@ class TestUsers:
         assert "choose at most 1 at once" in texts_of(client.post(USERS, data))
         assert User.objects.filter(pending_approval=True).count() == 2
 
-    def test_an_admin_lets_no_owner_in(self, owner: User) -> None:
+    def test_an_admin_lets_no_owner_in(self, owner: User):
         owner.pending_approval = True
         owner.save()
         data = {"action": "let_in", "_selected_action": [owner.pk]}
@@ -229,7 +225,7 @@ class TestAccount:
         path = f"{ACCOUNT}{Account.objects.get().pk}/change/"
         return client.post(path, {**form_data(client, path), **changes})
 
-    def test_a_change_is_written_and_audited(self, client: Client, owner: User) -> None:
+    def test_a_change_is_written_and_audited(self, client: Client, owner: User):
         changes, trail = {"dns_domain": "New.Mesh.Internal"}, Trail()
         response = self.form(client, **changes, peer_login_expiration=7200)
         assert response.status_code == 302
@@ -253,16 +249,16 @@ class TestAccount:
     )
     def test_faults_are_shown_at_their_field(
         self, client: Client, changes: Any, field: str, text: str
-    ) -> None:
+    ):
         errors = errors_of(self.form(client, **changes))
         assert text in errors[field][0]
 
-    def test_it_cannot_be_deleted(self, client: Client) -> None:
+    def test_it_cannot_be_deleted(self, client: Client):
         path = f"{ACCOUNT}{Account.objects.get().pk}/delete/"
         assert client.post(path, {"post": "yes"}).status_code == 403
         assert Account.objects.count() == 1
 
-    def test_only_owners_change_it(self) -> None:
+    def test_only_owners_change_it(self):
         client = client_of(person("admin"))
         path = f"{ACCOUNT}{Account.objects.get().pk}/change/"
         assert client.get(path).status_code == 200

@@ -24,7 +24,7 @@ class TestTokens:
         data = {"user": owner.pk, "name": "t", "expires_in": 3, "scope": "", **changes}
         return client.post(f"{TOKENS}add/", data)
 
-    def test_a_new_token_is_shown_once(self, client: Client, owner: User) -> None:
+    def test_a_new_token_is_shown_once(self, client: Client, owner: User):
         response = self.add(client, owner, scope="ingest")
         text = texts_of(response)
         plain = text[text.index("mpt_") :][:40]
@@ -39,7 +39,7 @@ class TestTokens:
         assert plain not in detail
         assert token.hash not in detail
 
-    def test_tokens_of_people_are_theirs_alone(self, client: Client) -> None:
+    def test_tokens_of_people_are_theirs_alone(self, client: Client):
         other, machine = person("admin"), robot()
         errors = errors_of(self.add(client, other))
         assert "people manage their tokens themselves" in errors["__all__"][0]
@@ -56,7 +56,7 @@ class TestTokens:
 
     def test_an_owner_finds_a_leaked_token_by_its_secret_and_revokes_it(
         self, client: Client
-    ) -> None:
+    ):
         other = person("user")
         plain = token_of(other)
         token_of(person("auditor"))
@@ -84,7 +84,7 @@ class TestTokens:
 
     def test_a_pasted_secret_that_no_token_has_leaves_the_address_too(
         self, client: Client
-    ) -> None:
+    ):
         for pasted in (f"Token {new_token()}", new_token()[:-1], str(uuid4())):
             response = client.post(TOKENS, {"q": pasted})
             assert response["Location"] == TOKENS
@@ -92,14 +92,14 @@ class TestTokens:
         searched = client.post(TOKENS, {"q": "a name", "scope__exact": "x"})
         assert searched["Location"] == f"{TOKENS}?q=a+name&scope__exact=x"
 
-    def test_secrets_of_others_tokens_lead_nowhere(self) -> None:
+    def test_secrets_of_others_tokens_lead_nowhere(self):
         plain = token_of(person("owner"))
         response = client_of(person("admin")).post(TOKENS, {"q": plain})
         assert response["Location"] == TOKENS
 
     def test_other_words_are_searched_for_in_the_list(
         self, client: Client, owner: User
-    ) -> None:
+    ):
         token_of(owner)
         response = client.post(TOKENS, {"q": "nothing like it", "scope": "ingest"})
         assert response["Location"] == f"{TOKENS}?q=nothing+like+it&scope=ingest"
@@ -107,7 +107,7 @@ class TestTokens:
         assert 'value="nothing like it"' in page
         assert "0 access tokens" in page
 
-    def test_several_are_revoked_at_once(self, client: Client, owner: User) -> None:
+    def test_several_are_revoked_at_once(self, client: Client, owner: User):
         for _ in range(2):
             token_of(owner)
         assert "Revoke selected access tokens" in client.get(TOKENS).content.decode()
@@ -120,9 +120,7 @@ class TestTokens:
         assert "2 access tokens revoked" in texts_of(done)
         assert not AccessToken.objects.exists()
 
-    def test_an_owner_sees_everybodys_tokens_and_no_secret(
-        self, client: Client
-    ) -> None:
+    def test_an_owner_sees_everybodys_tokens_and_no_secret(self, client: Client):
         others = [person("user"), person("admin"), robot()]
         secrets = [token_of(other) for other in others]
         page = client.get(TOKENS).content.decode()
@@ -132,7 +130,7 @@ class TestTokens:
             assert token.hash not in page
 
     @pytest.mark.parametrize("role", ["network_admin", "auditor"])
-    def test_everybody_who_may_sign_in_manages_their_own_alone(self, role: str) -> None:
+    def test_everybody_who_may_sign_in_manages_their_own_alone(self, role: str):
         user = person(role)
         client = client_of(user)
         form = client.get(f"{TOKENS}add/").context["adminform"].form
@@ -144,7 +142,7 @@ class TestTokens:
         errors = errors_of(self.add(client, robot()))
         assert "tokens of another user" in errors["__all__"][0]
 
-    def test_tokens_cannot_be_changed(self, client: Client, owner: User) -> None:
+    def test_tokens_cannot_be_changed(self, client: Client, owner: User):
         token_of(owner)
         path = f"{TOKENS}{AccessToken.objects.get().pk}/change/"
         assert client.post(path, {"name": "x"}).status_code == 403

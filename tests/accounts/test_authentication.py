@@ -42,14 +42,14 @@ def ask(authorization: str | None) -> Answer:
         lambda token: f"bearer {token}",
     ],
 )
-def test_a_token_of_ours_is_accepted(header: Header) -> None:
+def test_a_token_of_ours_is_accepted(header: Header):
     user = person("user")
     answer = ask(header(token_of(user)))
     assert (answer.status, answer.json["id"]) == (200, user.pk)
 
 
 @pytest.mark.parametrize("header", [None, "", "Basic eDp5", "mpt_x", "Digest a b"])
-def test_without_credentials_the_answer_says_so(header: str | None) -> None:
+def test_without_credentials_the_answer_says_so(header: str | None):
     answer = ask(header)
     assert answer.status == 401
     assert answer.json == {"message": "no valid authentication provided", "code": 401}
@@ -75,21 +75,21 @@ def test_without_credentials_the_answer_says_so(header: str | None) -> None:
         lambda token: "Token \xff\xfe",
     ],
 )
-def test_bad_tokens_all_get_the_same_answer(header: Header) -> None:
+def test_bad_tokens_all_get_the_same_answer(header: Header):
     answer = ask(header(token_of(person("user"))).encode().decode("latin-1"))
     assert answer.json == {"message": "token invalid", "code": 401}
     assert answer.status == 401
     assert answer.headers["WWW-Authenticate"].startswith("Token ")
 
 
-def test_a_revoked_token_is_invalid() -> None:
+def test_a_revoked_token_is_invalid():
     user = person("user")
     api = api_of(user)
     access_tokens.delete(AccessToken.objects.get().pk)
     assert api.call("GET", ME).json["message"] == "token invalid"
 
 
-def test_a_token_lives_to_its_last_moment_and_no_longer() -> None:
+def test_a_token_lives_to_its_last_moment_and_no_longer():
     with time_machine.travel(dt.datetime(2026, 5, 1, tzinfo=dt.UTC), tick=False) as now:
         api = api_of(person("user"))  # one day
         now.shift(dt.timedelta(days=1, microseconds=-1))
@@ -102,7 +102,7 @@ def test_a_token_lives_to_its_last_moment_and_no_longer() -> None:
     assert used.day == 1  # the refused request is no use
 
 
-def test_an_ingest_token_opens_nothing_else() -> None:
+def test_an_ingest_token_opens_nothing_else():
     api = api_of(person("owner"), scope="ingest")
     for path in (ME, "/api/users", "/api/accounts"):
         answer = api.call("GET", path)
@@ -110,9 +110,7 @@ def test_an_ingest_token_opens_nothing_else() -> None:
         assert "ingest" in answer.json["message"]
 
 
-def test_a_token_costs_one_query(
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
+def test_a_token_costs_one_query(django_assert_num_queries: DjangoAssertNumQueries):
     user = person("user")
     api = api_of(user)
     path = f"/api/users/{user.pk}/tokens"
@@ -121,13 +119,13 @@ def test_a_token_costs_one_query(
         assert api.call("GET", path).status == 200
 
 
-def test_a_malformed_token_is_not_looked_up() -> None:
+def test_a_malformed_token_is_not_looked_up():
     with CaptureQueriesContext(connection) as captured:
         assert Api("mpt_" + "a" * 36).call("GET", ME).status == 401
     assert not any("accesstoken" in query["sql"] for query in captured.captured_queries)
 
 
-def test_the_database_sees_hashes_alone() -> None:
+def test_the_database_sees_hashes_alone():
     token = token_of(person("user"))
     with CaptureQueriesContext(connection) as captured:
         Api(token).call("GET", ME)
@@ -136,7 +134,7 @@ def test_the_database_sees_hashes_alone() -> None:
     assert not any(token[4:] in str(row) for row in AccessToken.objects.values())
 
 
-def test_the_last_use_is_noted_once_a_minute() -> None:
+def test_the_last_use_is_noted_once_a_minute():
     start = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
     with time_machine.travel(start, tick=False) as now:
         api = api_of(person("user"))
@@ -154,7 +152,7 @@ def test_the_last_use_is_noted_once_a_minute() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_busy_writer_does_not_delay_a_read() -> None:
+def test_a_busy_writer_does_not_delay_a_read():
     """The use goes unrecorded on SQLite, whose one write lock is taken."""
     api = api_of(person("user"))
     taken, done = threading.Event(), threading.Event()
@@ -186,12 +184,12 @@ class TestSessions:
     def user(self) -> User:
         return person("owner", password="correct horse")
 
-    def test_a_session_may_read(self, user: User) -> None:
+    def test_a_session_may_read(self, user: User):
         client = Client()
         client.force_login(user)
         assert client.get(ME).json()["id"] == user.pk
 
-    def test_a_write_needs_the_csrf_token(self, user: User) -> None:
+    def test_a_write_needs_the_csrf_token(self, user: User):
         client = Client(enforce_csrf_checks=True)
         client.force_login(user)
         path = f"/api/users/{user.pk}/tokens"
@@ -212,7 +210,7 @@ class TestSessions:
 
     def test_a_one_time_password_opens_nothing_but_the_page_that_replaces_it(
         self, user: User
-    ) -> None:
+    ):
         user.password_is_temporary = True
         user.save(update_fields=["password_is_temporary"])
         client = Client()
@@ -229,7 +227,7 @@ class TestSessions:
         client.post(page, {"old_password": "correct horse", **new})
         assert client.get(ME).status_code == 200
 
-    def test_a_blocked_user_is_forbidden(self, user: User) -> None:
+    def test_a_blocked_user_is_forbidden(self, user: User):
         person("owner")
         client = Client()
         client.force_login(user)
@@ -239,7 +237,7 @@ class TestSessions:
         assert "blocked" in answer.json()["message"]
 
 
-def test_the_actor_of_a_request_is_the_tokens_user() -> None:
+def test_the_actor_of_a_request_is_the_tokens_user():
     user = robot("admin")
     plain = token_of(user)
     stored = AccessToken.objects.get()

@@ -42,7 +42,7 @@ class TestUsers:
     def owner(self) -> User:
         return person("owner", email="ann@mesh.dev", name="Ann")
 
-    def test_list(self, owner: User) -> None:
+    def test_list(self, owner: User):
         machine = robot(name="ci")
         lines = run("users", "list").splitlines()
         assert lines[0].split() == [
@@ -56,7 +56,7 @@ class TestUsers:
         assert [row["id"] for row in rows] == [owner.pk, machine.pk]
         assert rows[1]["is_service_user"] is True
 
-    def test_names_cannot_forge_lines(self, owner: User) -> None:
+    def test_names_cannot_forge_lines(self, owner: User):
         machine = robot(name="ci\nroot\x1b[31m")
         token_of(machine)
         for listing in ("users", "tokens"):
@@ -66,12 +66,12 @@ class TestUsers:
         done = run("users", "block", machine.pk)
         assert done == r"ci\nroot\x1b[31m is blocked" + "\n"
 
-    def test_list_of_nobody(self) -> None:
+    def test_list_of_nobody(self):
         User.objects.all().delete()
         assert run("users", "list").startswith("ID")
         assert run_json("users", "list") == []
 
-    def test_block_and_unblock(self) -> None:
+    def test_block_and_unblock(self):
         user = person("admin", email="bob@mesh.dev")
         assert run("users", "block", "BOB@mesh.dev") == "bob@mesh.dev is blocked\n"
         user.refresh_from_db()
@@ -83,7 +83,7 @@ class TestUsers:
         assert run_json("users", "unblock", user.pk)["state"] == "active"
         assert last_code() == "user.unblock"
 
-    def test_unblock_lets_a_pending_user_in(self) -> None:
+    def test_unblock_lets_a_pending_user_in(self):
         user = person("user")
         user.pending_approval = True
         user.save()
@@ -94,7 +94,7 @@ class TestUsers:
         run("users", "block", user.pk)
         assert run("users", "unblock", user.pk) == f"{user.email} is not blocked\n"
 
-    def test_set_role(self) -> None:
+    def test_set_role(self):
         user = person("user")
         assert run_json("users", "set-role", user.email, "auditor")["role"] == "auditor"
         assert last_code() == "user.role.update"
@@ -103,7 +103,7 @@ class TestUsers:
         assert event.changes == {"role": {"before": "user", "after": "auditor"}}
 
     @pytest.mark.parametrize("deed", [["block"], ["set-role", "admin"]])
-    def test_the_last_owner_is_kept(self, deed: list[str], owner: User) -> None:
+    def test_the_last_owner_is_kept(self, deed: list[str], owner: User):
         blocked = person("owner")
         user_set_blocked(user_id=blocked.pk, blocked=True)
         with pytest.raises(CommandError, match="no owner left"):
@@ -113,7 +113,7 @@ class TestUsers:
         run("users", deed[0], owner.email, *deed[1:])
         assert owner not in User.objects.owners()
 
-    def test_transfer_owner(self, owner: User) -> None:
+    def test_transfer_owner(self, owner: User):
         user = person("user", email="bob@mesh.dev")
         run("users", "transfer-owner", owner.email, user.email)
         roles = dict(User.objects.values_list("email", "role"))
@@ -127,7 +127,7 @@ class TestUsers:
             "transferred.owner.role",
         }
 
-    def test_the_owner_role_goes_only_to_people_who_can_act(self, owner: User) -> None:
+    def test_the_owner_role_goes_only_to_people_who_can_act(self, owner: User):
         user = person("user")
         user_set_blocked(user_id=user.pk, blocked=True)
         for to, reason in (
@@ -143,7 +143,7 @@ class TestUsers:
 
     def test_set_password_from_standard_input(
         self, owner: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\nrest\n"))
         run("users", "set-password", owner.email, "--stdin")
         owner.refresh_from_db()
@@ -172,7 +172,7 @@ class TestUsers:
     )
     def test_mistakes_are_named_and_change_nothing(
         self, monkeypatch: pytest.MonkeyPatch, typed: str, arguments: str, reason: str
-    ) -> None:
+    ):
         monkeypatch.setattr(sys, "stdin", io.StringIO(f"{typed}\n"))
         words = shlex.split(arguments.format(robot=robot().pk))
         before = list(User.objects.values())
@@ -188,7 +188,7 @@ class TestTokens:
     def owner(self) -> User:
         return person("owner", email="ann@mesh.dev")
 
-    def test_list(self, owner: User) -> None:
+    def test_list(self, owner: User):
         plain = token_of(owner)
         machine = robot(name="ci")
         token_of(machine, scope="ingest")
@@ -202,7 +202,7 @@ class TestTokens:
         (row,) = json.loads(run("tokens", "list", "--user", machine.pk, "--json"))
         assert (row["user"], row["expired"]) == ("ci", False)
 
-    def test_revoke_by_id_and_by_the_token_itself(self, owner: User) -> None:
+    def test_revoke_by_id_and_by_the_token_itself(self, owner: User):
         first, leaked = token_of(owner), token_of(owner)
         kept, token_id = AccessToken.objects.order_by("id")
         assert run("tokens", "revoke", leaked, kept.pk) == "revoked: 2\n"
@@ -211,13 +211,13 @@ class TestTokens:
         assert first != leaked
         assert last_code() == "personal.access.token.delete"
 
-    def test_token_named_twice_is_revoked_once(self, owner: User) -> None:
+    def test_token_named_twice_is_revoked_once(self, owner: User):
         leaked = token_of(owner)
         token = AccessToken.objects.get()
         assert run("tokens", "revoke", token.pk, leaked, token.pk) == "revoked: 1\n"
         assert not AccessToken.objects.exists()
 
-    def test_revoke_all_of_a_user(self, owner: User) -> None:
+    def test_revoke_all_of_a_user(self, owner: User):
         machine = robot()
         for user in (owner, machine, machine):
             token_of(user)
@@ -225,7 +225,7 @@ class TestTokens:
         assert len(rows) == 2
         assert AccessToken.objects.get().user == owner
 
-    def test_one_unknown_token_revokes_nothing(self, owner: User) -> None:
+    def test_one_unknown_token_revokes_nothing(self, owner: User):
         token_of(owner)
         token = AccessToken.objects.get()
         with pytest.raises(CommandError, match="'x' was not found"):
@@ -235,7 +235,7 @@ class TestTokens:
     @pytest.mark.parametrize(
         "arguments", [[], ["a", "--user", "ann@mesh.dev"], ["--user", "eve@mesh.dev"]]
     )
-    def test_what_to_revoke_must_be_clear(self, arguments: list[str]) -> None:
+    def test_what_to_revoke_must_be_clear(self, arguments: list[str]):
         with pytest.raises(CommandError):
             run("tokens", "revoke", *arguments)
 
@@ -248,7 +248,7 @@ class TestCreateSuperuser:
         for name in ("EMAIL", "NAME", "USERNAME", "PASSWORD"):
             monkeypatch.delenv(f"DJANGO_SUPERUSER_{name}", raising=False)
 
-    def test_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_from_the_environment(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("DJANGO_SUPERUSER_EMAIL", "root@mesh.dev")
         monkeypatch.setenv("DJANGO_SUPERUSER_USERNAME", "root")
         monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "correct horse")
@@ -258,13 +258,13 @@ class TestCreateSuperuser:
         assert user.check_password("correct horse")
         assert user.is_staff
 
-    def test_without_a_password_nobody_can_sign_in(self) -> None:
+    def test_without_a_password_nobody_can_sign_in(self):
         err = StringIO()
         run("createsuperuser", "--no-input", "--email", "root@mesh.dev", stderr=err)
         assert not User.objects.get().has_usable_password()
         assert "set-password" in err.getvalue()
 
-    def test_a_second_one_is_possible(self) -> None:
+    def test_a_second_one_is_possible(self):
         for name in "ab":
             run("createsuperuser", "--noinput", "--email", f"{name}@mesh.dev")
         assert User.objects.owners().count() == 2
@@ -280,7 +280,7 @@ class TestCreateSuperuser:
     )
     def test_mistakes_are_named(
         self, arguments: list[str], reason: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         monkeypatch.setattr(sys, "stdin", io.StringIO())
         person("owner", email="ann@mesh.dev")
         with pytest.raises(CommandError, match=reason):

@@ -21,7 +21,7 @@ def run(*arguments: str) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def test_the_first_user_is_owner_and_the_token_stands_alone() -> None:
+def test_the_first_user_is_owner_and_the_token_stands_alone():
     out, err = run("--user", "root@mesh.dev")
     token = find_token(out.removesuffix("\n"))
     assert (token.user.email, token.user.role) == ("root@mesh.dev", "owner")
@@ -31,7 +31,7 @@ def test_the_first_user_is_owner_and_the_token_stands_alone() -> None:
     assert err == "created user root@mesh.dev with role owner\n"
 
 
-def test_while_there_is_no_owner_the_next_user_becomes_one() -> None:
+def test_while_there_is_no_owner_the_next_user_becomes_one():
     user = person("user")
     out, err = run("--user", user.email)
     assert find_token(out.strip()).user == user
@@ -44,7 +44,7 @@ def test_while_there_is_no_owner_the_next_user_becomes_one() -> None:
     assert find_token(out.strip()).user.role == "owner"
 
 
-def test_a_further_user_needs_a_role() -> None:
+def test_a_further_user_needs_a_role():
     person("owner")
     with pytest.raises(CommandError, match="--role"):
         run("--user", "bob@mesh.dev")
@@ -52,14 +52,14 @@ def test_a_further_user_needs_a_role() -> None:
     assert find_token(out.strip()).user.role == "auditor"
 
 
-def test_the_user_is_found_in_any_case_and_by_id() -> None:
+def test_the_user_is_found_in_any_case_and_by_id():
     user, machine = person("admin", email="Ann@mesh.dev"), robot()
     assert find_token(run("--user", "ANN@MESH.dev")[0].strip()).user == user
     assert find_token(run("--user", machine.pk)[0].strip()).user == machine
     assert User.objects.count() == 2
 
 
-def test_another_role_than_the_user_has_is_refused() -> None:
+def test_another_role_than_the_user_has_is_refused():
     user = person("admin")
     with pytest.raises(CommandError, match="role admin"):
         run("--user", user.email, "--role", "owner")
@@ -67,7 +67,7 @@ def test_another_role_than_the_user_has_is_refused() -> None:
     assert user.role == "admin"
 
 
-def test_a_blocked_user_gets_no_token() -> None:
+def test_a_blocked_user_gets_no_token():
     person("owner")
     user = person("user")
     user_set_blocked(user_id=user.pk, blocked=True)
@@ -76,7 +76,7 @@ def test_a_blocked_user_gets_no_token() -> None:
     assert not AccessToken.objects.exists()
 
 
-def test_only_ingest_limits_the_token() -> None:
+def test_only_ingest_limits_the_token():
     out, _ = run("--user", "root@mesh.dev", "--only", "ingest")
     assert find_token(out.strip()).scope == "ingest"
 
@@ -92,7 +92,7 @@ def test_only_ingest_limits_the_token() -> None:
         ([], "--user"),
     ],
 )
-def test_bad_arguments_leave_nothing_behind(arguments: list[str], reason: str) -> None:
+def test_bad_arguments_leave_nothing_behind(arguments: list[str], reason: str):
     events = AuditEvent.objects.count()
     said = StringIO()
     with pytest.raises(CommandError, match=reason):
@@ -103,7 +103,7 @@ def test_bad_arguments_leave_nothing_behind(arguments: list[str], reason: str) -
     assert AuditEvent.objects.count() == events
 
 
-def test_user_and_token_are_in_the_audit_trail() -> None:
+def test_user_and_token_are_in_the_audit_trail():
     run("--user", "root@mesh.dev", "--name", "first")
     user = User.objects.get()
     created, token = AuditEvent.objects.order_by("id").filter(target_id=user.pk)

@@ -33,7 +33,7 @@ class RemoteApi(Api):
         self.client.defaults.update({"REMOTE_ADDR": "192.0.2.7", **environ})
 
 
-def test_empty_deployment_is_brought_up_alone(nobody: Api) -> None:
+def test_empty_deployment_is_brought_up_alone(nobody: Api):
     assert ok(nobody.get("/api/instance")) == {"setup_required": True}
     made = ok(nobody.post("/api/setup", OWNER | {"create_pat": True}))
     owner = User.objects.get()
@@ -51,13 +51,13 @@ def test_empty_deployment_is_brought_up_alone(nobody: Api) -> None:
     assert owner.check_password("correct horse")
 
 
-def test_token_is_made_only_when_asked_for(nobody: Api) -> None:
+def test_token_is_made_only_when_asked_for(nobody: Api):
     made = ok(nobody.post("/api/setup", OWNER))
     assert set(made) == {"user_id", "email"}
     assert not AccessToken.objects.exists()
 
 
-def test_events_and_life_of_the_token(nobody: Api) -> None:
+def test_events_and_life_of_the_token(nobody: Api):
     trail = Trail()
     asked = {"create_pat": True, "pat_expire_in": 3}
     made = ok(nobody.post("/api/setup", OWNER | asked))
@@ -73,7 +73,7 @@ def test_events_and_life_of_the_token(nobody: Api) -> None:
 
 
 @pytest.mark.parametrize("blocked", [False, True])
-def test_setup_is_closed_while_there_is_an_owner(nobody: Api, blocked: bool) -> None:
+def test_setup_is_closed_while_there_is_an_owner(nobody: Api, blocked: bool):
     user = person("owner")
     user.is_blocked = blocked
     user.save()
@@ -106,9 +106,7 @@ def test_setup_is_closed_while_there_is_an_owner(nobody: Api, blocked: bool) -> 
         ),
     ],
 )
-def test_broken_rule_is_refused(
-    nobody: Api, changes: Body, field: str, message: str
-) -> None:
+def test_broken_rule_is_refused(nobody: Api, changes: Body, field: str, message: str):
     trail = Trail()
     answer = nobody.post("/api/setup", OWNER | {"create_pat": True} | changes)
     assert answer.status == 422
@@ -118,7 +116,7 @@ def test_broken_rule_is_refused(
 
 
 @pytest.mark.parametrize("field", sorted(OWNER))
-def test_each_field_is_required(nobody: Api, field: str) -> None:
+def test_each_field_is_required(nobody: Api, field: str):
     body = {key: value for key, value in OWNER.items() if key != field}
     answer = nobody.post("/api/setup", body)
     assert answer.status == 422
@@ -134,7 +132,7 @@ def test_each_field_is_required(nobody: Api, field: str) -> None:
         RemoteApi(REMOTE_ADDR="127.0.0.1", HTTP_ORIGIN="https://evil.test"),
     ],
 )
-def test_another_host_needs_the_code_of_the_server(remote: Api) -> None:
+def test_another_host_needs_the_code_of_the_server(remote: Api):
     for wrong in ({}, {"setup_code": ""}, {"setup_code": "A" * 16}):
         answer = remote.post("/api/setup", OWNER | wrong)
         assert answer.status == 403
@@ -147,7 +145,7 @@ def test_another_host_needs_the_code_of_the_server(remote: Api) -> None:
     assert User.objects.get().role == "owner"
 
 
-def test_guessing_the_code_is_slow() -> None:
+def test_guessing_the_code_is_slow():
     remote = RemoteApi()
     answers: list[Answer] = [
         remote.post("/api/setup", OWNER | {"setup_code": f"A{number}"})
@@ -159,7 +157,7 @@ def test_guessing_the_code_is_slow() -> None:
     assert int(answer.headers["Retry-After"]) > 0
 
 
-def test_guesses_count_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guesses_count_for_all_workers(monkeypatch: pytest.MonkeyPatch):
     remote = RemoteApi()
     statuses = []
     for number in range(7):
@@ -170,7 +168,7 @@ def test_guesses_count_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert statuses == [403] * 5 + [429] * 2
 
 
-def test_code_belongs_to_this_deployment(settings: Any) -> None:
+def test_code_belongs_to_this_deployment(settings: Any):
     code = setup_code()
     assert len(code) == 16
     assert is_setup_code(code)
@@ -180,7 +178,7 @@ def test_code_belongs_to_this_deployment(settings: Any) -> None:
     assert not is_setup_code(code)
 
 
-def test_server_prints_the_code_while_there_is_no_owner(settings: Any) -> None:
+def test_server_prints_the_code_while_there_is_no_owner(settings: Any):
     person("user")
     assert setup_code() in start_notice()
     assert start_notice() in start_notices()
@@ -194,7 +192,7 @@ def test_server_prints_the_code_while_there_is_no_owner(settings: Any) -> None:
 
 def test_with_a_provider_no_setup_is_asked_for_but_it_stays_possible(
     nobody: Api, settings: Any
-) -> None:
+):
     settings.SVC = dataclasses.replace(settings.SVC, oidc_issuer="https://idp.test")
     assert ok(nobody.get("/api/instance")) == {"setup_required": False}
     made = ok(nobody.post("/api/setup", OWNER))
@@ -202,21 +200,21 @@ def test_with_a_provider_no_setup_is_asked_for_but_it_stays_possible(
     assert nobody.post("/api/setup", OWNER).status == 412
 
 
-def test_users_without_owner_do_not_close_the_setup(nobody: Api) -> None:
+def test_users_without_owner_do_not_close_the_setup(nobody: Api):
     person("user")
     assert ok(nobody.get("/api/instance")) == {"setup_required": True}
     ok(nobody.post("/api/setup", OWNER))
     assert ok(nobody.get("/api/instance")) == {"setup_required": False}
 
 
-def test_version() -> None:
+def test_version():
     assert ok(api_as("user").get("/api/instance/version")) == {
         "management_current_version": meshmgmt.__version__,
         "management_update_available": False,
     }
 
 
-def test_countries() -> None:
+def test_countries():
     rows = ok(api_as("user").get("/api/locations/countries"))
     names = {row["country_code"]: row["country_name"] for row in rows}
     assert len(rows) == len(names) > 240

@@ -24,7 +24,7 @@ from tests.resource_contract import ok
 pytestmark = pytest.mark.django_db
 
 
-def test_stranger_becomes_a_user_of_the_least_role(idp: RunningProvider) -> None:
+def test_stranger_becomes_a_user_of_the_least_role(idp: RunningProvider):
     token = idp.token_of()
     trail = Trail()
     shown = ok(bearer(token))
@@ -42,7 +42,7 @@ def test_stranger_becomes_a_user_of_the_least_role(idp: RunningProvider) -> None
     assert not newcomer().has_usable_password()
 
 
-def test_newer_sign_in_is_recorded_once(idp: RunningProvider) -> None:
+def test_newer_sign_in_is_recorded_once(idp: RunningProvider):
     ok(bearer(idp.token_of()))
     user = newcomer()
     before = clock.now() - dt.timedelta(days=1)
@@ -56,9 +56,7 @@ def test_newer_sign_in_is_recorded_once(idp: RunningProvider) -> None:
 
 
 @pytest.mark.parametrize("claim", ["auth_time", "https://mesh.dev/nb_last_login"])
-def test_renewed_token_is_no_sign_in(
-    account: Account, settings: Any, claim: str
-) -> None:
+def test_renewed_token_is_no_sign_in(account: Account, settings: Any, claim: str):
     settings.SVC = dataclasses.replace(settings.SVC, oidc_issuer="https://idp.test")
     then = 1_800_000_000
 
@@ -81,7 +79,7 @@ def test_renewed_token_is_no_sign_in(
 
 def test_renewed_token_gets_the_answer_that_is_kept_for_the_person(
     idp: RunningProvider,
-) -> None:
+):
     tokens = [idp.token_of(roles="admin") for _ in range(2)]
     assert tokens[0] != tokens[1]
     first, again = (
@@ -98,7 +96,7 @@ def test_renewed_token_gets_the_answer_that_is_kept_for_the_person(
 
 def test_newcomer_waits_for_approval_where_the_account_asks_for_it(
     provider: RunningProvider,
-) -> None:
+):
     person("owner")
     trail = Trail()
     token = provider.token_of()
@@ -111,7 +109,7 @@ def test_newcomer_waits_for_approval_where_the_account_asks_for_it(
     assert len(trail.codes) == 1
 
 
-def test_blocked_user_stays_out(idp: RunningProvider) -> None:
+def test_blocked_user_stays_out(idp: RunningProvider):
     token = idp.token_of()
     ok(bearer(token))
     user = newcomer()
@@ -136,11 +134,11 @@ def test_blocked_user_stays_out(idp: RunningProvider) -> None:
 )
 def test_claim_gives_the_role_but_never_that_of_an_owner(
     idp: RunningProvider, claim: Any, role: str
-) -> None:
+):
     assert ok(bearer(idp.token_of(roles=claim)))["role"] == role
 
 
-def test_role_follows_the_claim_but_owners_stay(idp: RunningProvider) -> None:
+def test_role_follows_the_claim_but_owners_stay(idp: RunningProvider):
     ok(bearer(idp.token_of(roles="admin")))
     User.objects.unaudited_update(last_login=None)
     trail = Trail()
@@ -153,7 +151,7 @@ def test_role_follows_the_claim_but_owners_stay(idp: RunningProvider) -> None:
     assert ok(bearer(idp.token_of(roles="auditor")))["role"] == "owner"
 
 
-def test_person_known_by_a_verified_address_is_linked(idp: RunningProvider) -> None:
+def test_person_known_by_a_verified_address_is_linked(idp: RunningProvider):
     known = person("owner", email="ANN@mesh.dev", name="Ann")
     trail = Trail()
     shown = ok(bearer(idp.token_of()))
@@ -165,7 +163,7 @@ def test_person_known_by_a_verified_address_is_linked(idp: RunningProvider) -> N
 
 def test_linked_person_is_invited_no_longer_and_has_no_one_time_password(
     idp: RunningProvider,
-) -> None:
+):
     invited = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
     invited.password_is_temporary = True
     invited.save(update_fields=["password_is_temporary"])
@@ -177,14 +175,14 @@ def test_linked_person_is_invited_no_longer_and_has_no_one_time_password(
     assert not invited.has_usable_password()
 
 
-def test_password_that_a_linked_person_chose_stays(idp: RunningProvider) -> None:
+def test_password_that_a_linked_person_chose_stays(idp: RunningProvider):
     known = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
     ok(bearer(idp.token_of()))
     known.refresh_from_db()
     assert known.check_password("Correct-Horse-7!")
 
 
-def test_name_of_a_linked_person_follows_the_provider(idp: RunningProvider) -> None:
+def test_name_of_a_linked_person_follows_the_provider(idp: RunningProvider):
     known = person("admin", email="ann@mesh.dev", name="Ann of ours")
     assert ok(bearer(idp.token_of(name=None)))["name"] == "Ann of ours"
     User.objects.unaudited_update(last_login=None)
@@ -193,9 +191,7 @@ def test_name_of_a_linked_person_follows_the_provider(idp: RunningProvider) -> N
     assert known.name == "Ann Married"
 
 
-def test_any_of_the_listed_audiences_is_good(
-    idp: RunningProvider, settings: Any
-) -> None:
+def test_any_of_the_listed_audiences_is_good(idp: RunningProvider, settings: Any):
     settings.SVC = dataclasses.replace(settings.SVC, oidc_audience=("api", "web"))
     idp.token_of()
     for audience, status in [("web", 200), ("api", 200), (CLIENT_ID, 401)]:
@@ -222,7 +218,7 @@ class TestUserinfo:
 
     def test_owner_is_known_by_the_verified_address(
         self, provider: RunningProvider, settings: Any, asked: list[str]
-    ) -> None:
+    ):
         settings.SVC = dataclasses.replace(settings.SVC, oidc_owner="ann@mesh.dev")
         provider.token_of()
         token = provider.access_token("ann")
@@ -237,9 +233,7 @@ class TestUserinfo:
         ok(bearer(provider.access_token("ann")))
         assert asked.count("userinfo") == 1
 
-    def test_address_that_is_not_verified_is_not_taken(
-        self, idp: RunningProvider
-    ) -> None:
+    def test_address_that_is_not_verified_is_not_taken(self, idp: RunningProvider):
         known = person("admin", email="ann@mesh.dev")
         idp.token_of(email_verified=None)
         shown = ok(bearer(idp.access_token("ann")))
@@ -248,7 +242,7 @@ class TestUserinfo:
 
     def test_refused_newcomer_is_asked_about_once(
         self, provider: RunningProvider, settings: Any, asked: list[str]
-    ) -> None:
+    ):
         settings.SVC = dataclasses.replace(settings.SVC, oidc_owner="bob@mesh.dev")
         provider.token_of()
         token = provider.access_token("ann")
@@ -257,7 +251,7 @@ class TestUserinfo:
 
     def test_token_that_userinfo_refuses_makes_a_user_without_address(
         self, idp: RunningProvider, asked: list[str]
-    ) -> None:
+    ):
         idp.set_user("ann", email="ann@mesh.dev", email_verified=True)
         token = idp.id_token("ann", scope="openid")
         assert "email" not in parts(token)[1]
@@ -266,7 +260,7 @@ class TestUserinfo:
 
     def test_provider_that_is_away_is_503_and_makes_nobody(
         self, settings: Any, account: Account, asked: list[str]
-    ) -> None:
+    ):
         with running_provider() as provider:
             configure(settings, provider.issuer)
             provider.token_of()
@@ -282,9 +276,7 @@ class TestUserinfo:
 
 
 @pytest.mark.parametrize("verified", [False, None, "true"])
-def test_address_that_is_not_verified_links_nobody(
-    idp: RunningProvider, verified: Any
-) -> None:
+def test_address_that_is_not_verified_links_nobody(idp: RunningProvider, verified: Any):
     person("owner", email="ann@mesh.dev")
     trail = Trail()
     answer = bearer(idp.token_of(email_verified=verified))
@@ -294,12 +286,12 @@ def test_address_that_is_not_verified_links_nobody(
     assert not newcomers().exists()
 
 
-def test_address_known_to_be_unverified_is_not_kept(idp: RunningProvider) -> None:
+def test_address_known_to_be_unverified_is_not_kept(idp: RunningProvider):
     shown = ok(bearer(idp.token_of(email_verified=False, name="")))
     assert (shown["email"], shown["name"]) == ("", "")
 
 
-def test_groups_of_claims_become_auto_groups(idp: RunningProvider) -> None:
+def test_groups_of_claims_become_auto_groups(idp: RunningProvider):
     account_settings(jwt_groups_enabled=True, jwt_groups_claim_name="teams")
     shown = ok(bearer(idp.token_of(teams=["ops", "All", "dev", "", 5])))
     ops = Group.objects.get(name="ops")
@@ -321,12 +313,12 @@ def test_groups_of_claims_become_auto_groups(idp: RunningProvider) -> None:
     assert set(members) == {given.pk, new.pk}
 
 
-def test_groups_count_only_where_the_account_says_so(idp: RunningProvider) -> None:
+def test_groups_count_only_where_the_account_says_so(idp: RunningProvider):
     assert ok(bearer(idp.token_of(teams=["ops"])))["auto_groups"] == []
     assert not Group.objects.filter(name="ops").exists()
 
 
-def test_account_may_let_in_certain_groups_alone(idp: RunningProvider) -> None:
+def test_account_may_let_in_certain_groups_alone(idp: RunningProvider):
     account_settings(
         jwt_groups_enabled=True, jwt_groups_claim_name="teams", jwt_allow_groups=["ops"]
     )

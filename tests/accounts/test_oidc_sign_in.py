@@ -32,7 +32,7 @@ class TestFirstOwner:
 
     def test_first_person_to_sign_in_is_owner_and_waits_for_nobody(
         self, provider: RunningProvider
-    ) -> None:
+    ):
         assert Account.objects.get().user_approval_required
         shown = ok(bearer(provider.token_of(roles="auditor")))
         assert (shown["role"], shown["status"]) == ("owner", "active")
@@ -41,7 +41,7 @@ class TestFirstOwner:
         assert (answer.status, User.objects.owners().count()) == (403, 1)
         assert "pending" in answer.json["message"]
 
-    def test_only_the_named_owner_may_be_first(self, named: RunningProvider) -> None:
+    def test_only_the_named_owner_may_be_first(self, named: RunningProvider):
         named.set_user("bob", email="bob@mesh.dev", email_verified=True)
         for token in (
             named.id_token("bob"),
@@ -59,7 +59,7 @@ class TestFirstOwner:
         bearer(named.id_token("bob"))
         assert sorted(User.objects.values_list("role", flat=True)) == ["owner", "user"]
 
-    def test_person_known_before_becomes_owner(self, provider: RunningProvider) -> None:
+    def test_person_known_before_becomes_owner(self, provider: RunningProvider):
         known = person("auditor", email="ann@mesh.dev")
         known.pending_approval = True
         known.save()
@@ -68,9 +68,7 @@ class TestFirstOwner:
         assert (shown["id"], shown["role"]) == (known.pk, "owner")
         assert {"user.role.update", "user.approve"} <= set(trail.codes)
 
-    def test_blocked_person_does_not_become_owner(
-        self, provider: RunningProvider
-    ) -> None:
+    def test_blocked_person_does_not_become_owner(self, provider: RunningProvider):
         known = person("auditor", email="ann@mesh.dev")
         known.is_blocked = True
         known.save()
@@ -78,7 +76,7 @@ class TestFirstOwner:
         assert not User.objects.any_owner()
 
     @pytest.mark.django_db(transaction=True)
-    def test_of_many_at_once_one_becomes_owner(self, provider: RunningProvider) -> None:
+    def test_of_many_at_once_one_becomes_owner(self, provider: RunningProvider):
         tokens = []
         for name in ("ann", "bob", "cyd", "dan"):
             provider.set_user(name, email=f"{name}@mesh.dev", email_verified=True)
@@ -93,7 +91,7 @@ class TestFirstOwner:
     @pytest.mark.django_db(transaction=True)
     def test_setup_by_password_and_sign_in_at_once_make_one_owner(
         self, provider: RunningProvider
-    ) -> None:
+    ):
         token = provider.token_of()
         owner = {"email": "bob@mesh.dev", "name": "Bob", "password": "correct horse"}
         race([lambda: bearer(token), lambda: Api().post("/api/setup", owner)])
@@ -108,7 +106,7 @@ class TestAdminSite:
         back = provider.authorize("ann", begun["Location"])
         return client.get(back.removeprefix("http://testserver"))
 
-    def test_person_signs_in(self, idp: RunningProvider) -> None:
+    def test_person_signs_in(self, idp: RunningProvider):
         idp.token_of(roles="auditor")
         client = Client()
         assert (
@@ -125,12 +123,12 @@ class TestAdminSite:
             ("user.join", user.pk),
         ]
 
-    def test_target_elsewhere_is_not_followed(self, idp: RunningProvider) -> None:
+    def test_target_elsewhere_is_not_followed(self, idp: RunningProvider):
         idp.token_of(roles="auditor")
         answer = self.sign_in(idp, Client(), "?next=https://evil.test/")
         assert answer["Location"] == "/admin/"
 
-    def test_regular_user_may_not_enter(self, idp: RunningProvider) -> None:
+    def test_regular_user_may_not_enter(self, idp: RunningProvider):
         idp.token_of()
         client = Client()
         answer = self.sign_in(idp, client)
@@ -138,9 +136,7 @@ class TestAdminSite:
         assert b"may not enter" in client.get("/admin/login/").content
         assert client.get("/admin/").status_code == 302
 
-    def test_callback_that_was_not_asked_for_is_refused(
-        self, idp: RunningProvider
-    ) -> None:
+    def test_callback_that_was_not_asked_for_is_refused(self, idp: RunningProvider):
         idp.token_of(roles="admin")
         begun = Client().get("/oidc/login")
         back = idp.authorize("ann", begun["Location"])
@@ -152,11 +148,8 @@ class TestAdminSite:
 
     @pytest.mark.parametrize("nonce", ["other", "\u00fc", "\ud800"])
     def test_token_of_another_sign_in_is_refused(
-        self,
-        idp: RunningProvider,
-        monkeypatch: pytest.MonkeyPatch,
-        nonce: str,
-    ) -> None:
+        self, idp: RunningProvider, monkeypatch: pytest.MonkeyPatch, nonce: str
+    ):
         idp.token_of(roles="admin")
         monkeypatch.setattr(
             adminlogin, "checked_claims", lambda *given, **facts: {"nonce": nonce}
@@ -165,7 +158,7 @@ class TestAdminSite:
         assert self.sign_in(idp, client)["Location"] == "/admin/login/"
         assert b"did not sign you in" in client.get("/admin/login/").content
 
-    def test_code_is_good_once(self, idp: RunningProvider) -> None:
+    def test_code_is_good_once(self, idp: RunningProvider):
         idp.token_of(roles="admin")
         client = Client()
         begun = client.get("/oidc/login")
@@ -174,7 +167,7 @@ class TestAdminSite:
         assert client.get(path)["Location"] == "/admin/"
         assert client.get(path)["Location"] == "/admin/login/"
 
-    def test_refusal_of_the_provider_is_shown(self, idp: RunningProvider) -> None:
+    def test_refusal_of_the_provider_is_shown(self, idp: RunningProvider):
         client = Client()
         begun = client.get("/oidc/login")
         query = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["Location"]).query)
@@ -185,7 +178,7 @@ class TestAdminSite:
 
     def test_password_can_be_switched_off(
         self, provider: RunningProvider, account: Account
-    ) -> None:
+    ):
         person("owner", email="bob@mesh.dev", password="correct horse")
         form = {"username": "bob@mesh.dev", "password": "correct horse"}
         assert Client().post("/admin/login/", form).status_code == 302
@@ -193,7 +186,7 @@ class TestAdminSite:
         account.save()
         assert Client().post("/admin/login/", form).status_code == 200
 
-    def test_without_provider_there_is_no_such_way(self) -> None:
+    def test_without_provider_there_is_no_such_way(self):
         client = Client()
         assert client.get("/oidc/login").status_code == 404
         assert b"/oidc/login" not in client.get("/admin/login/").content

@@ -26,14 +26,14 @@ from tests.servers import free_port
 pytestmark = pytest.mark.django_db
 
 
-def test_token_for_another_audience_is_invalid(idp: RunningProvider) -> None:
+def test_token_for_another_audience_is_invalid(idp: RunningProvider):
     idp.token_of()
     answer = bearer(idp.id_token("ann", client_id="other"))
     assert (answer.status, answer.json["message"]) == (401, "token invalid")
     assert not newcomers().exists()
 
 
-def test_token_of_ours_is_no_business_of_the_provider(idp: RunningProvider) -> None:
+def test_token_of_ours_is_no_business_of_the_provider(idp: RunningProvider):
     owner = User.objects.get()
     assert ok(bearer(token_of(owner)))["id"] == owner.pk
     assert bearer(new_token()).json["message"] == "token invalid"
@@ -51,7 +51,7 @@ def forged(token: str, **changes: Any) -> str:
 @pytest.mark.parametrize("kind", ["signature", "none", "hmac", "other kid", "garbage"])
 def test_token_that_the_provider_did_not_sign_is_invalid(
     idp: RunningProvider, kind: str
-) -> None:
+):
     token = idp.token_of()
     header, claims = parts(token)
     kid = {"kid": header["kid"]}
@@ -78,7 +78,7 @@ def test_token_that_the_provider_did_not_sign_is_invalid(
 )
 def test_expired_token_is_told_apart_and_a_minute_of_skew_forgiven(
     *, idp: RunningProvider, seconds: int, status: int, told: str | None
-) -> None:
+):
     token = idp.token_of()
     late = dt.timedelta(seconds=idp.token_seconds + seconds)
     with time_machine.travel(clock.now() + late):
@@ -88,7 +88,7 @@ def test_expired_token_is_told_apart_and_a_minute_of_skew_forgiven(
 
 def test_new_keys_are_found_and_old_ones_forgotten(
     settings: Any, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("meshmgmt.accounts.oidc.provider.PAUSE_SECONDS", 0.0)
     with running_provider() as provider:
         configure(settings, provider.issuer)
@@ -103,9 +103,7 @@ def test_new_keys_are_found_and_old_ones_forgotten(
         assert bearer(old).status == 401
 
 
-def test_token_that_names_no_key_is_of_the_only_one(
-    settings: Any, account: Account
-) -> None:
+def test_token_that_names_no_key_is_of_the_only_one(settings: Any, account: Account):
     with running_provider(key_ids=False) as provider:
         configure(settings, provider.issuer)
         token = provider.token_of()
@@ -113,7 +111,7 @@ def test_token_that_names_no_key_is_of_the_only_one(
         ok(bearer(token))
 
 
-def test_provider_that_is_away_is_503(idp: RunningProvider, settings: Any) -> None:
+def test_provider_that_is_away_is_503(idp: RunningProvider, settings: Any):
     token = idp.token_of()
     configure(settings, f"http://127.0.0.1:{free_port()}")
     answer = bearer(token)
@@ -124,7 +122,7 @@ def test_provider_that_is_away_is_503(idp: RunningProvider, settings: Any) -> No
 
 def test_provider_that_does_not_speak_http_is_unavailable(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     def answered(*arguments: Any, **options: Any) -> Any:
         raise http.client.BadStatusLine("SSH-2.0")
 
@@ -144,7 +142,7 @@ def test_provider_that_does_not_speak_http_is_unavailable(
 @pytest.mark.parametrize(("pause", "times"), [(5.0, 1), (0.0, 3)])
 def test_provider_that_failed_is_left_alone_for_a_while(
     monkeypatch: pytest.MonkeyPatch, asking: Any, pause: float, times: int
-) -> None:
+):
     asked = []
 
     def refuse(*arguments: Any, **options: Any) -> Any:
@@ -162,7 +160,7 @@ def test_provider_that_failed_is_left_alone_for_a_while(
 
 def test_made_up_key_ids_do_not_flood_the_provider(
     idp: RunningProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     asked = []
 
     def counted(keys: Keys) -> Any:
@@ -182,9 +180,7 @@ def test_made_up_key_ids_do_not_flood_the_provider(
     assert len(asked) == 2
 
 
-def test_issuer_that_calls_itself_otherwise_is_refused(
-    running: RunningProvider,
-) -> None:
+def test_issuer_that_calls_itself_otherwise_is_refused(running: RunningProvider):
     other = running.issuer.replace("127.0.0.1", "localhost") + "/"
     with pytest.raises(Unavailable, match="another issuer"):
         Provider(other).metadata()
@@ -193,12 +189,12 @@ def test_issuer_that_calls_itself_otherwise_is_refused(
 @pytest.mark.parametrize(
     "url", ["http://idp.test", "ftp://idp.test", "file:///etc/passwd", "", "idp.test"]
 )
-def test_provider_is_asked_by_https(url: str) -> None:
+def test_provider_is_asked_by_https(url: str):
     with pytest.raises(Unavailable, match="https"):
         checked_url(url)
 
 
-def test_without_provider_no_foreign_token_is_good() -> None:
+def test_without_provider_no_foreign_token_is_good():
     answer = bearer("a.b.c")
     assert (answer.status, answer.json["message"]) == (401, "token invalid")
 
@@ -213,12 +209,12 @@ def test_without_provider_no_foreign_token_is_good() -> None:
         {"sub": "x", "iat": 1e300},
     ],
 )
-def test_claims_without_usable_subject_or_time_are_invalid(claims: Any) -> None:
+def test_claims_without_usable_subject_or_time_are_invalid(claims: Any):
     with pytest.raises(Unauthenticated):
         identity_of(claims)
 
 
-def test_odd_claims_are_left_out() -> None:
+def test_odd_claims_are_left_out():
     identity = identity_of(
         {"sub": "x", "iat": 1, "email": "no address", "name": 5, "r": {}},
         role_claim="r",

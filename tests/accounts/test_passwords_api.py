@@ -73,14 +73,14 @@ WAYS: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_password_is_hashed_while_others_may_write(
     way: Callable[[], object], hashed: list[bool]
-) -> None:
+):
     way()
     assert User.objects.exclude(password__startswith="!").count() == 1
     assert hashed == [False]
 
 
 class TestPassword:
-    def test_people_change_their_own(self) -> None:
+    def test_people_change_their_own(self):
         someone = person("user", password="an old Password 1")
         trail = Trail()
         client = api_of(someone)
@@ -90,7 +90,7 @@ class TestPassword:
         assert trail.targets[-1] == ("user.password.change", someone.pk)
         assert STRONG not in str([event.changes for event in trail.events])
 
-    def test_one_time_password_ends_with_it(self, api: Api) -> None:
+    def test_one_time_password_ends_with_it(self, api: Api):
         made = ok(api.post(PATH, ann()))
         someone = User.objects.get(pk=made["id"])
         body = {"old_password": made["password"], "new_password": STRONG}
@@ -110,7 +110,7 @@ class TestPassword:
             ("new_password", "Passw0rds", "a password needs a special character"),
         ],
     )
-    def test_broken_rule_is_refused(self, field: str, value: str, message: str) -> None:
+    def test_broken_rule_is_refused(self, field: str, value: str, message: str):
         someone = person("user", password="an old Password 1")
         body = {"old_password": "an old Password 1", "new_password": STRONG}
         path = f"{PATH}/{someone.pk}/password"
@@ -119,20 +119,20 @@ class TestPassword:
         assert answer.fields == {field: message}
         assert User.objects.get(pk=someone.pk).check_password("an old Password 1")
 
-    def test_nobody_changes_that_of_another(self, api: Api) -> None:
+    def test_nobody_changes_that_of_another(self, api: Api):
         body = {"old_password": "x", "new_password": STRONG}
         for identifier in (person("user").pk, new_id()):
             answer = api.put(f"{PATH}/{identifier}/password", body)
             assert answer.status == 403
             assert "themselves" in answer.json["message"]
 
-    def test_user_without_password_has_none_to_change(self) -> None:
+    def test_user_without_password_has_none_to_change(self):
         someone = person("user")
         body = {"old_password": "x", "new_password": STRONG}
         answer = api_of(someone).put(f"{PATH}/{someone.pk}/password", body)
         assert answer.status == 412
 
-    def test_made_passwords_are_strong_and_differ(self) -> None:
+    def test_made_passwords_are_strong_and_differ(self):
         made = {new_password() for _ in range(100)}
         assert len(made) == 100
         assert not [password for password in made if weaknesses(password)]
@@ -145,7 +145,7 @@ class TestFirstSignIn:
         assert client.post("/admin/login/", form).status_code == 302
         return client
 
-    def test_person_has_to_choose_a_password_first(self, api: Api) -> None:
+    def test_person_has_to_choose_a_password_first(self, api: Api):
         made = ok(api.post(PATH, ann()))
         client = self.sign_in(made)
         change = "/admin/password_change/"
@@ -164,7 +164,7 @@ class TestFirstSignIn:
         assert client.get("/admin/").status_code == 200
         assert ok(api.get(f"{PATH}/{made['id']}"))["status"] == "active"
 
-    def test_person_with_a_lasting_password_is_not_asked(self) -> None:
+    def test_person_with_a_lasting_password_is_not_asked(self):
         someone = person("auditor", email="bob@mesh.dev", password=STRONG)
         client = self.sign_in({"email": someone.email, "password": STRONG})
         assert client.get("/admin/").status_code == 200

@@ -33,23 +33,21 @@ CASES = [
 ]
 
 
-def test_the_matrix_is_complete() -> None:
+def test_the_matrix_is_complete():
     assert list(EXPECTED) == list(MODULES)
     assert list(ROLES) == [role.value for role in Role]
     assert set(PERMISSIONS) == set(itertools.product(ROLES, EXPECTED))
 
 
 @pytest.mark.parametrize(("role", "module", "letters"), CASES)
-def test_a_role_may_do_what_the_matrix_says(
-    role: str, module: str, letters: str
-) -> None:
+def test_a_role_may_do_what_the_matrix_says(role: str, module: str, letters: str):
     expected = {op for letter, op in LETTERS.items() if letter in letters}
     assert {op for op in Operation if allowed(role, module, op)} == expected
     shown = permissions_of(role)[module]
     assert {op for op in Operation if shown[op.value]} == expected
 
 
-def test_unknown_roles_and_modules_may_nothing() -> None:
+def test_unknown_roles_and_modules_may_nothing():
     assert not any(
         allowed("king", module, op) for module in MODULES for op in Operation
     )
@@ -61,14 +59,14 @@ def test_unknown_roles_and_modules_may_nothing() -> None:
     ("model", "module"),
     [("user", "users"), ("accesstoken", "pats"), ("account", "accounts")],
 )
-def test_the_admin_site_follows_the_matrix(role: str, model: str, module: str) -> None:
+def test_the_admin_site_follows_the_matrix(role: str, model: str, module: str):
     user = User(role=role)
     letters = EXPECTED[module][ROLES.index(role)]
     for action, letter in ADMIN_ACTIONS.items():
         assert user.has_perm(f"accounts.{action}_{model}") is (letter in letters)
 
 
-def test_nobody_has_permissions_on_unassigned_models_or_odd_actions() -> None:
+def test_nobody_has_permissions_on_unassigned_models_or_odd_actions():
     owner = User(role="owner")
     assert not owner.has_perm("auth.view_group")
     assert not owner.has_perm("accounts.fly_user")
@@ -78,7 +76,7 @@ def test_nobody_has_permissions_on_unassigned_models_or_odd_actions() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_blocked_and_the_pending_have_no_permissions(role: str) -> None:
+def test_the_blocked_and_the_pending_have_no_permissions(role: str):
     for facts in ({"is_blocked": True}, {"pending_approval": True}):
         user = User(role=role, **facts)
         assert not user.has_perm("accounts.view_user")
@@ -87,14 +85,14 @@ def test_the_blocked_and_the_pending_have_no_permissions(role: str) -> None:
         assert not user.is_superuser
 
 
-def test_who_may_enter_the_admin_site() -> None:
+def test_who_may_enter_the_admin_site():
     staff = {role for role in ROLES if User(role=role).is_staff}
     assert staff == {"owner", "admin", "network_admin", "auditor"}
     assert not User(role="admin", is_service_user=True).is_staff
     assert {role for role in ROLES if User(role=role).is_superuser} == {"owner"}
 
 
-def test_models_are_assigned_to_modules_that_exist() -> None:
+def test_models_are_assigned_to_modules_that_exist():
     with pytest.raises(ValueError, match="moon"):
         modelmodules.assign("moon", "accounts.user")
     for module in modelmodules._modules.values():
@@ -105,7 +103,7 @@ def test_models_are_assigned_to_modules_that_exist() -> None:
         assert not model or model in apps.all_models[app_label]
 
 
-def test_every_model_of_ours_on_the_admin_site_has_a_module() -> None:
+def test_every_model_of_ours_on_the_admin_site_has_a_module():
     """Else nobody could see it."""
     ours = [
         model
@@ -121,7 +119,7 @@ def test_every_model_of_ours_on_the_admin_site_has_a_module() -> None:
     assert missing == []
 
 
-def test_the_documentation_shows_the_matrix() -> None:
+def test_the_documentation_shows_the_matrix():
     page = (BASE_DIR / "docs" / "authentication.md").read_text("utf-8")
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]

@@ -22,7 +22,7 @@ VALID: dict[str, Any] = {name: getattr(Account(), name) for name in WRITABLE}
 DAY = 24 * 3600
 
 
-def test_new_accounts_have_right_settings() -> None:
+def test_new_accounts_have_right_settings():
     assert settings_errors(VALID) == []
 
 
@@ -45,7 +45,7 @@ def test_new_accounts_have_right_settings() -> None:
         ("jwt_allow_groups", ["x" * 255]),
     ],
 )
-def test_right_values(name: str, value: Any) -> None:
+def test_right_values(name: str, value: Any):
     assert settings_errors({**VALID, name: value}) == []
 
 
@@ -78,14 +78,14 @@ def test_right_values(name: str, value: Any) -> None:
         ("jwt_allow_groups", ["x" * 256], "255"),
     ],
 )
-def test_wrong_values_are_named(name: str, value: Any, text: str) -> None:
+def test_wrong_values_are_named(name: str, value: Any, text: str):
     (error,) = settings_errors({**VALID, name: value})
     assert error.field == name
     assert text in error.message
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_judged_and_canonical_forms_stay(text: str) -> None:
+def test_any_text_is_judged_and_canonical_forms_stay(text: str):
     for name in ("dns_domain", "network_range", "network_range_v6"):
         values = {**VALID, name: text}
         if not settings_errors(values):
@@ -127,7 +127,7 @@ network_traffic_packet_counter_enabled true setting.update
 class TestUpdate:
     """`account_update`."""
 
-    def test_ranges_and_domain_become_canonical(self) -> None:
+    def test_ranges_and_domain_become_canonical(self):
         account_update(
             settings={"network_range": "100.64.3.7/16", "dns_domain": "Mesh.Internal."}
         )
@@ -135,7 +135,7 @@ class TestUpdate:
         assert account.network_range == "100.64.0.0/16"
         assert account.dns_domain == "mesh.internal"
 
-    def test_unknown_settings_are_a_programming_error(self) -> None:
+    def test_unknown_settings_are_a_programming_error(self):
         with pytest.raises(ValueError, match="id"):
             account_update(settings={"id": "x"})
 
@@ -143,7 +143,7 @@ class TestUpdate:
         "name",
         ["peer_expose_groups", "ipv6_enabled_groups", "network_traffic_logs_groups"],
     )
-    def test_unknown_groups_are_refused(self, name: str) -> None:
+    def test_unknown_groups_are_refused(self, name: str):
         group = Group.objects.create(name="known")
         account_update(settings={name: [group.pk]})
         with pytest.raises(InvalidArgument) as refused:
@@ -153,7 +153,7 @@ class TestUpdate:
         assert getattr(Account.objects.get(), name) == [group.pk]
 
     @pytest.mark.parametrize("line", EVENTS.strip().splitlines())
-    def test_each_setting_has_its_event(self, line: str) -> None:
+    def test_each_setting_has_its_event(self, line: str):
         name, text, code = line.split()
         value = json.loads(text)
         account = Account.objects.get()
@@ -169,13 +169,13 @@ class TestUpdate:
         assert event.meta == meta
         assert event.changes == {name: {"before": before, "after": value}}
 
-    def test_switching_back_has_the_opposite_event(self) -> None:
+    def test_switching_back_has_the_opposite_event(self):
         for value, word in ((True, "enable"), (False, "disable")):
             account_update(settings={"local_mfa_enabled": value})
             event = AuditEvent.objects.latest("id")
             assert event.activity_code == f"account.setting.local.mfa.{word}"
 
-    def test_ipv6_is_on_while_a_group_has_it(self) -> None:
+    def test_ipv6_is_on_while_a_group_has_it(self):
         groups = [Group.objects.create(name=name).pk for name in "ab"]
         codes = []
         for chosen in (groups[:1], groups, []):
@@ -187,7 +187,7 @@ class TestUpdate:
             Activity.ACCOUNT_SETTING_IPV6_DISABLE,
         ]
 
-    def test_nothing_changed_emits_nothing(self) -> None:
+    def test_nothing_changed_emits_nothing(self):
         account_update(settings=VALID)
         events = AuditEvent.objects.count()
         account_update(settings={**VALID, "dns_domain": "MESH.internal"})

@@ -35,7 +35,7 @@ def send(browser: Client, **changes: str) -> Any:
     return browser.post("/setup", form)
 
 
-def test_sign_in_page_leads_to_it_while_there_is_no_owner(browser: Client) -> None:
+def test_sign_in_page_leads_to_it_while_there_is_no_owner(browser: Client):
     assert b'href="/setup"' in browser.get("/admin/login/").content
     shown = browser.get("/setup").content
     assert b"journalctl" in shown
@@ -44,7 +44,7 @@ def test_sign_in_page_leads_to_it_while_there_is_no_owner(browser: Client) -> No
     assert b'href="/setup"' not in browser.get("/admin/login/").content
 
 
-def test_who_has_the_code_becomes_owner_and_is_signed_in(browser: Client) -> None:
+def test_who_has_the_code_becomes_owner_and_is_signed_in(browser: Client):
     trail = Trail()
     answer = send(browser)
     assert (answer.status_code, answer["Location"]) == (302, "/admin/")
@@ -55,14 +55,14 @@ def test_who_has_the_code_becomes_owner_and_is_signed_in(browser: Client) -> Non
     assert trail.codes[0] == "user.create"
 
 
-def test_code_is_asked_for_on_the_same_host_too(browser: Client) -> None:
+def test_code_is_asked_for_on_the_same_host_too(browser: Client):
     answer = send(browser, setup_code="A" * 16)
     assert answer.status_code == 403
     assert b"not the code" in answer.content
     assert not User.objects.exists()
 
 
-def test_guessing_is_slow(browser: Client) -> None:
+def test_guessing_is_slow(browser: Client):
     answers = [send(browser, setup_code=f"A{number}") for number in range(6)]
     assert [answer.status_code for answer in answers] == [403] * 5 + [429]
     assert b"Too many tries" in answers[5].content
@@ -80,14 +80,14 @@ def test_guessing_is_slow(browser: Client) -> None:
 )
 def test_mistakes_are_shown_beside_their_fields(
     browser: Client, changes: dict[str, str], status: int, message: bytes
-) -> None:
+):
     answer = send(browser, **changes)
     assert answer.status_code == status
     assert message in answer.content
     assert not User.objects.exists()
 
 
-def test_page_is_closed_once_there_is_an_owner(browser: Client) -> None:
+def test_page_is_closed_once_there_is_an_owner(browser: Client):
     person("owner")
     for answer in (browser.get("/setup"), Client().post("/setup", OWNER)):
         assert answer["Location"] == "/admin/login/"
@@ -95,7 +95,7 @@ def test_page_is_closed_once_there_is_an_owner(browser: Client) -> None:
     assert User.objects.count() == 1
 
 
-def test_form_of_another_site_is_refused(browser: Client) -> None:
+def test_form_of_another_site_is_refused(browser: Client):
     assert (
         browser.post("/setup", OWNER | {"setup_code": setup_code()}).status_code == 403
     )

@@ -22,7 +22,7 @@ class TestSignIn:
         data = {"username": email, "password": password}
         return Client().post("/admin/login/?next=/admin/", data)
 
-    def test_with_email_and_password(self) -> None:
+    def test_with_email_and_password(self):
         user = person("admin", email="Bob@mesh.dev", password=RIGHT)
         response = self.sign_in("bob@MESH.dev", RIGHT)
         assert (response.status_code, response["Location"]) == (302, "/admin/")
@@ -47,9 +47,7 @@ class TestSignIn:
             ("bob@mesh.dev", "!", {"password": "!"}),  # none of one's own
         ],
     )
-    def test_not_otherwise(
-        self, email: str, password: str, facts: dict[str, Any]
-    ) -> None:
+    def test_not_otherwise(self, email: str, password: str, facts: dict[str, Any]):
         user = person("admin", email="bob@mesh.dev", password=RIGHT)
         for name, value in facts.items():
             setattr(user, name, value)
@@ -57,7 +55,7 @@ class TestSignIn:
         assert self.sign_in(email, password).status_code == 200
         assert not AuditEvent.objects.filter(activity_code="dashboard.login").exists()
 
-    def test_blocking_ends_a_session(self) -> None:
+    def test_blocking_ends_a_session(self):
         person("owner")
         user = person("admin")
         client = client_of(user)

@@ -77,7 +77,7 @@ class TestTokens(SecretContract):
         yield {"name": 7}, 400, "name", ""
 
 
-def test_a_new_token_lives_its_days_and_works() -> None:
+def test_a_new_token_lives_its_days_and_works():
     user = person("user")
     answer = create(api_of(user), user)
     assert answer.status == 200
@@ -91,7 +91,7 @@ def test_a_new_token_lives_its_days_and_works() -> None:
     assert mine.get(path_of(user, shown["id"])).json["id"] == shown["id"]
 
 
-def test_last_used_appears_with_the_first_use() -> None:
+def test_last_used_appears_with_the_first_use():
     user = person("user")
     plain = token_of(user)
     row = Api(plain).get(path_of(user)).json[0]
@@ -103,7 +103,7 @@ def test_last_used_appears_with_the_first_use() -> None:
     ("make", "role"),
     [(person, role) for role in ROLES] + [(robot, role) for role in ROLES[1:]],
 )
-def test_every_user_manages_their_own_tokens(role: str, make: Any) -> None:
+def test_every_user_manages_their_own_tokens(role: str, make: Any):
     user = make(role)
     api = api_of(user)
     made = create(api, user).json["personal_access_token"]
@@ -116,7 +116,7 @@ def test_every_user_manages_their_own_tokens(role: str, make: Any) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("make", [person, robot])
-def test_tokens_of_others(role: str, make: Any) -> None:
+def test_tokens_of_others(role: str, make: Any):
     """Owners and admins manage those of service users; nobody those of people."""
     other = make("user")
     token_of(other)
@@ -132,7 +132,7 @@ def test_tokens_of_others(role: str, make: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_a_foreign_token_under_the_own_path_is_not_found(method: str) -> None:
+def test_a_foreign_token_under_the_own_path_is_not_found(method: str):
     user, other = person("admin"), robot()
     token_of(other)
     foreign = AccessToken.objects.get().pk
@@ -140,7 +140,7 @@ def test_a_foreign_token_under_the_own_path_is_not_found(method: str) -> None:
     assert AccessToken.objects.filter(pk=foreign).exists()
 
 
-def test_a_body_is_ignored_and_the_hash_masked_when_a_token_goes() -> None:
+def test_a_body_is_ignored_and_the_hash_masked_when_a_token_goes():
     owner, machine = person("owner", name="Ann"), robot()
     api = api_of(owner)
     made = create(api, machine).json["personal_access_token"]

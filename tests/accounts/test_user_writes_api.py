@@ -72,7 +72,7 @@ class TestUsers(ResourceContract):
 
 
 class TestCreation:
-    def test_person_gets_a_one_time_password_shown_once(self, api: Api) -> None:
+    def test_person_gets_a_one_time_password_shown_once(self, api: Api):
         team = group("team").pk
         made = ok(api.post(PATH, ann(auto_groups=[team])))
         password = made.pop("password")
@@ -96,13 +96,13 @@ class TestCreation:
         }
         assert User.objects.get(pk=made["id"]).check_password(password)
 
-    def test_service_user_has_neither_email_nor_password(self, api: Api) -> None:
+    def test_service_user_has_neither_email_nor_password(self, api: Api):
         made = ok(api.post(PATH, ann(is_service_user=True, name="", role="admin")))
         assert (made["email"], made["is_service_user"]) == ("", True)
         assert "password" not in made
         assert made["status"] == "active"
 
-    def test_role_defaults_to_the_least(self, api: Api) -> None:
+    def test_role_defaults_to_the_least(self, api: Api):
         made = ok(api.post(PATH, {"email": "a@mesh.dev", "name": "a"}))
         assert made["role"] == "user"
 
@@ -117,9 +117,7 @@ class TestUpdate:
             ({"auto_groups": ["<team>"]}, ["user.group.add"]),
         ],
     )
-    def test_each_change_has_its_event(
-        self, api: Api, changes: Body, codes: list[str]
-    ) -> None:
+    def test_each_change_has_its_event(self, api: Api, changes: Body, codes: list[str]):
         made = ok(api.post(PATH, ann()))
         if "auto_groups" in changes:
             changes = {"auto_groups": [group("team").pk]}
@@ -128,7 +126,7 @@ class TestUpdate:
         assert trail.targets == [(code, made["id"]) for code in codes]
         assert trail.events[0].meta["email"] == "ann@mesh.dev"
 
-    def test_blocked_user_is_shown_as_such_and_can_come_back(self, api: Api) -> None:
+    def test_blocked_user_is_shown_as_such_and_can_come_back(self, api: Api):
         someone = person("auditor")
         theirs = api_of(someone)
         one = f"{PATH}/{someone.pk}"
@@ -141,7 +139,7 @@ class TestUpdate:
         assert trail.codes == ["user.unblock"]
         assert theirs.get("/api/groups").status == 200
 
-    def test_blocking_expires_the_logins_of_their_peers(self, api: Api) -> None:
+    def test_blocking_expires_the_logins_of_their_peers(self, api: Api):
         someone = person("user")
         mine, other = peer("mine", user=someone), peer("other")
         trail = Trail()
@@ -153,9 +151,7 @@ class TestUpdate:
         assert trail.events[1].meta["reason"] == "the owner of the peer was blocked"
         assert not Peer.objects.get(pk=other.pk).login_expired
 
-    def test_owner_who_gives_the_role_away_becomes_admin(
-        self, api: Api, owner: User
-    ) -> None:
+    def test_owner_who_gives_the_role_away_becomes_admin(self, api: Api, owner: User):
         someone = person("admin")
         trail = Trail()
         shown = ok(api.put(f"{PATH}/{someone.pk}", {"role": "owner"}))
@@ -178,7 +174,7 @@ class TestUpdate:
     )
     def test_broken_rule_is_refused(
         self, api: Api, *, make: Any, field: str, value: str, message: str
-    ) -> None:
+    ):
         answer = api.put(f"{PATH}/{make('user').pk}", {field: value})
         assert answer.status == 422
         assert list(answer.fields) == [field]
@@ -216,7 +212,7 @@ OF_OWNERS = "only owners may change an owner"
 )
 def test_authority(
     *, owner: User, caller: str, target: str, changes: Any, status: int, message: str
-) -> None:
+):
     by = person(caller)
     subject = {"self": by, "owner": owner}.get(target) or person(target)
     client, one = api_of(by), f"{PATH}/{subject.pk}"
@@ -230,7 +226,7 @@ def test_authority(
 
 
 class TestPropagation:
-    def test_peers_follow_the_auto_groups_of_their_owner(self, api: Api) -> None:
+    def test_peers_follow_the_auto_groups_of_their_owner(self, api: Api):
         someone = person("user")
         mine = peer("mine", user=someone)
         old, new, kept = group("old", mine), group("new"), group("kept", mine)
@@ -248,16 +244,14 @@ class TestPropagation:
             ]
         )
 
-    def test_it_can_be_switched_off(self, api: Api) -> None:
+    def test_it_can_be_switched_off(self, api: Api):
         account_settings(groups_propagation_enabled=False)
         someone = person("user")
         mine, team = peer("mine", user=someone), group("team")
         ok(api.put(f"{PATH}/{someone.pk}", {"auto_groups": [team.pk]}))
         assert self.groups_of(mine) == set()
 
-    def test_peers_catch_up_and_leave_nothing_when_it_is_switched_on(
-        self, api: Api
-    ) -> None:
+    def test_peers_catch_up_and_leave_nothing_when_it_is_switched_on(self, api: Api):
         account_settings(groups_propagation_enabled=False)
         someone = person("user")
         mine, team = peer("mine", user=someone), group("team")
@@ -279,7 +273,7 @@ class TestPropagation:
 
 
 class TestDeletion:
-    def test_user_goes_with_tokens_and_peers(self, api: Api) -> None:
+    def test_user_goes_with_tokens_and_peers(self, api: Api):
         someone = person("user")
         mine = peer("mine", user=someone)
         team = group("team", mine)
@@ -307,7 +301,7 @@ class TestApproval:
         someone.save()
         return someone
 
-    def test_approved_user_is_let_in(self, api: Api, pending: User) -> None:
+    def test_approved_user_is_let_in(self, api: Api, pending: User):
         trail = Trail()
         shown = ok(api.post(f"{PATH}/{pending.pk}/approve"))
         assert (shown["pending_approval"], shown["status"]) == (False, "active")
@@ -327,7 +321,7 @@ class TestApproval:
     )
     def test_who_may_neither_be_approved_nor_rejected(
         self, pending: User, *, caller: str, facts: Body, status: int, message: str
-    ) -> None:
+    ):
         for name, value in facts.items():
             setattr(pending, name, value)
         pending.save()
@@ -337,7 +331,7 @@ class TestApproval:
         left = User.objects.get(pk=pending.pk)
         assert left.pending_approval is facts.get("pending_approval", True)
 
-    def test_rejected_user_is_deleted(self, api: Api, pending: User) -> None:
+    def test_rejected_user_is_deleted(self, api: Api, pending: User):
         trail = Trail()
         assert ok(api.delete(f"{PATH}/{pending.pk}/reject")) == {}
         assert trail.targets == [
@@ -348,18 +342,18 @@ class TestApproval:
 
 
 class TestReading:
-    def test_users_who_may_not_read_users_see_themselves(self, owner: User) -> None:
+    def test_users_who_may_not_read_users_see_themselves(self, owner: User):
         someone = person("user")
         client = api_of(someone)
         assert ok(client.get(f"{PATH}/{someone.pk}"))["is_current"] is True
         assert client.get(f"{PATH}/{owner.pk}").status == 404
 
-    def test_no_email_is_sent(self, api: Api) -> None:
+    def test_no_email_is_sent(self, api: Api):
         answer = api.post(f"{PATH}/{person('user').pk}/invite")
         assert answer.status == 412
         assert "/api/users/invites" in answer.json["message"]
 
-    def test_command_may_still_block_an_owner(self, owner: User) -> None:
+    def test_command_may_still_block_an_owner(self, owner: User):
         other = person("owner")
         user_set_blocked(user_id=other.pk, blocked=True)
         assert User.objects.get(pk=other.pk).is_blocked

@@ -53,14 +53,14 @@ class TestEmail:
             ("\u212bngström@x", "\u00e5NGSTRÖM@x"),
         ],
     )
-    def test_letter_case_makes_no_difference(self, first: str, second: str) -> None:
+    def test_letter_case_makes_no_difference(self, first: str, second: str):
         user = person(email=first)
         with pytest.raises(Conflict, match="another user"):
             person(email=second)
         assert User.objects.with_email(second).get() == user
         assert user.email == first
 
-    def test_the_database_refuses_it_too(self) -> None:
+    def test_the_database_refuses_it_too(self):
         person(email="ann@mesh.dev")
         with pytest.raises(IntegrityError) as refused, transaction.atomic():
             User(email="Ann@mesh.dev").save()
@@ -69,31 +69,31 @@ class TestEmail:
             "another user has this e-mail address",
         )
 
-    def test_bulk_creation_keeps_the_rule(self) -> None:
+    def test_bulk_creation_keeps_the_rule(self):
         users = [User(email=f"{name}@mesh.dev") for name in "Ab"]
         audited_bulk_create(users)
         assert User.objects.with_email("a@MESH.dev").get() == users[0]
 
-    def test_service_users_have_none(self) -> None:
+    def test_service_users_have_none(self):
         assert robot().email_key is robot().email_key is None
         assert not User.objects.with_email("").exists()
         with pytest.raises(IntegrityError), transaction.atomic():
             User(email="x@y", is_service_user=True).save()
 
-    def test_a_new_address_is_found_at_once(self) -> None:
+    def test_a_new_address_is_found_at_once(self):
         user = person(email="ann@mesh.dev")
         user_rename(user_id=user.pk, name="Ann", email="Eve@mesh.dev")
         assert User.objects.with_email("eve@mesh.dev").get() == user
         assert not User.objects.with_email("ann@mesh.dev").exists()
 
-    def test_renaming_to_a_known_address_is_refused(self) -> None:
+    def test_renaming_to_a_known_address_is_refused(self):
         person(email="ann@mesh.dev")
         user = person(email="bob@mesh.dev")
         with pytest.raises(Conflict):
             user_rename(user_id=user.pk, name="", email="ANN@mesh.dev")
         user_rename(user_id=user.pk, name="", email="BOB@mesh.dev")
 
-    def test_who_has_none_can_be_renamed(self) -> None:
+    def test_who_has_none_can_be_renamed(self):
         user = User(name="Ann", issued=User.Issued.JWT, subject="issuer|ann")
         user.save(force_insert=True)
         user_rename(user_id=user.pk, name="Ann Married", email="")
@@ -103,14 +103,14 @@ class TestEmail:
         "email",
         ["", "x", "@", "a@", "@b", "a b@c", "a@b@c", "a@\x00", "a" * 251 + "@b.c"],
     )
-    def test_what_is_no_address_is_refused(self, email: str) -> None:
+    def test_what_is_no_address_is_refused(self, email: str):
         with pytest.raises(InvalidArgument):
             person(email=email)
 
-    def test_the_longest_address_folds_longer_and_fits(self) -> None:
+    def test_the_longest_address_folds_longer_and_fits(self):
         person(email="ß" * 250 + "@b.c")
 
-    def test_an_address_that_folds_too_long_is_refused(self) -> None:
+    def test_an_address_that_folds_too_long_is_refused(self):
         with pytest.raises(InvalidArgument, match="508 characters when folded"):
             person(
                 email="\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 30 + "@b.c"
@@ -120,14 +120,14 @@ class TestEmail:
 class TestDeletion:
     """Users leave with their tokens and peers."""
 
-    def test_of_the_last_owner_is_refused(self) -> None:
+    def test_of_the_last_owner_is_refused(self):
         owner = person("owner")
         token_of(owner)
         with pytest.raises(Conflict, match="no owner left"):
             user_delete(user_id=owner.pk)
         assert AccessToken.objects.exists()
 
-    def test_events_keep_who_it_was(self) -> None:
+    def test_events_keep_who_it_was(self):
         person("owner")
         machine = robot(name="ci")
         user_delete(user_id=machine.pk)
@@ -137,7 +137,7 @@ class TestDeletion:
         assert event.meta["created_at"].endswith("Z")
 
 
-def test_creation_events_tell_people_from_service_users() -> None:
+def test_creation_events_tell_people_from_service_users():
     person("owner", name="Ann", email="ann@mesh.dev")
     event = AuditEvent.objects.latest("id")
     assert event.activity_code == "user.create"
@@ -147,7 +147,7 @@ def test_creation_events_tell_people_from_service_users() -> None:
     assert AuditEvent.objects.latest("id").activity_code == "service.user.create"
 
 
-def test_bulk_updates_are_refused() -> None:
+def test_bulk_updates_are_refused():
     user = person()
     token_of(user)
     with pytest.raises(TypeError):
@@ -160,7 +160,7 @@ def test_bulk_updates_are_refused() -> None:
 
 def test_signing_in_takes_the_time_of_a_check_for_unknown_users_too(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     """Else the answer's delay would tell which addresses exist."""
     hashed: list[str] = []
     place = "meshmgmt.accounts.services.passwords.make_password"
@@ -173,7 +173,7 @@ def test_signing_in_takes_the_time_of_a_check_for_unknown_users_too(
 class TestAccount:
     """The one row."""
 
-    def test_it_exists_once(self) -> None:
+    def test_it_exists_once(self):
         account = Account.objects.get()
         assert ensure_account() == account
         assert account_id() == account.pk
@@ -181,7 +181,7 @@ class TestAccount:
             Account().save()
 
     @pytest.mark.django_db(transaction=True)
-    def test_it_is_made_once_whoever_asks_first(self) -> None:
+    def test_it_is_made_once_whoever_asks_first(self):
         Account.objects.all().delete()
         made = in_parallel(*[ensure_account] * 4)
         assert (
@@ -192,7 +192,7 @@ class TestAccount:
         assert codes.filter(target_id=Account.objects.get().pk).count() == 1
 
     @pytest.mark.django_db(transaction=True)
-    def test_it_is_made_anew_after_the_database_was_emptied(self) -> None:
+    def test_it_is_made_anew_after_the_database_was_emptied(self):
         from django.core.management import call_command  # noqa: PLC0415
 
         before = account_id()
@@ -205,7 +205,7 @@ class TestAccount:
 class TestRaces:
     """Real threads, real connections: one wins."""
 
-    def test_for_one_address(self) -> None:
+    def test_for_one_address(self):
         works = [
             lambda email=email: user_create(email=email, role="user")
             for email in ("ann@mesh.dev", "ANN@mesh.dev", "Ann@Mesh.dev")
@@ -216,7 +216,7 @@ class TestRaces:
         assert User.objects.count() == 1
         assert AuditEvent.objects.filter(activity_code="user.create").count() == 1
 
-    def test_for_the_last_owner(self) -> None:
+    def test_for_the_last_owner(self):
         owners = [person("owner") for _ in range(2)]
         results = in_parallel(
             lambda: user_set_blocked(user_id=owners[0].pk, blocked=True),
@@ -225,7 +225,7 @@ class TestRaces:
         assert sum(isinstance(result, Conflict) for result in results) == 1
         assert User.objects.owners().count() == 1
 
-    def test_between_two_revocations(self) -> None:
+    def test_between_two_revocations(self):
         user = person()
         token = access_tokens.create({"name": "t", "expires_in": 1}, user.pk)
 
@@ -237,7 +237,7 @@ class TestRaces:
         events = AuditEvent.objects.filter(activity_code="personal.access.token.delete")
         assert events.count() == 1
 
-    def test_between_two_settings(self) -> None:
+    def test_between_two_settings(self):
         in_parallel(
             lambda: account_update(settings={"peer_login_expiration": 7200}),
             lambda: account_update(settings={"metrics_push_enabled": True}),

@@ -51,7 +51,7 @@ def counted(result: str) -> float:
 
 
 class TestLimitOfAnAddress:
-    def test_page_says_how_long_to_wait(self, ann: User) -> None:
+    def test_page_says_how_long_to_wait(self, ann: User):
         assert statuses(PER_ADDRESS) == [200] * PER_ADDRESS
         refused = sign_in()
         assert refused.status_code == 429
@@ -63,42 +63,40 @@ class TestLimitOfAnAddress:
         assert "Mesh management" in text
         assert 'name="password"' in text
 
-    def test_right_password_from_there_waits_and_from_elsewhere_works(
-        self, ann: User
-    ) -> None:
+    def test_right_password_from_there_waits_and_from_elsewhere_works(self, ann: User):
         statuses(PER_ADDRESS)
         assert sign_in(RIGHT).status_code == 429
         assert sign_in(RIGHT, address="192.0.2.2").status_code == 302
 
-    def test_walking_over_accounts_does_not_help(self, ann: User) -> None:
+    def test_walking_over_accounts_does_not_help(self, ann: User):
         for number in range(PER_ADDRESS):
             assert sign_in(email=f"u{number}@mesh.dev").status_code == 200
         assert sign_in(RIGHT).status_code == 429
 
-    def test_addresses_of_one_ipv6_site_count_as_one(self, ann: User) -> None:
+    def test_addresses_of_one_ipv6_site_count_as_one(self, ann: User):
         for number in range(PER_ADDRESS):
             assert sign_in(address=f"2001:db8::{number}").status_code == 200
         assert sign_in(address="2001:db8::ffff").status_code == 429
         assert sign_in(address="2001:db8:0:1::1").status_code == 200
 
-    def test_it_ends_with_the_window(self, ann: User) -> None:
+    def test_it_ends_with_the_window(self, ann: User):
         statuses(PER_ADDRESS)
         wait = int(sign_in()["Retry-After"])
         with time_machine.travel(clock.now() + dt.timedelta(seconds=wait)):
             assert sign_in(RIGHT).status_code == 302
 
-    def test_right_passwords_count_for_nothing(self, ann: User) -> None:
+    def test_right_passwords_count_for_nothing(self, ann: User):
         assert statuses(PER_ADDRESS + 2, password=RIGHT) == [302] * (PER_ADDRESS + 2)
         assert not WrongPassword.objects.exists()
 
-    def test_an_open_session_goes_on(self, ann: User) -> None:
+    def test_an_open_session_goes_on(self, ann: User):
         client = Client(REMOTE_ADDR=HERE)
         client.force_login(ann)
         statuses(PER_ADDRESS + 1)
         assert client.get("/admin/").status_code == 200
 
 
-def test_limit_of_an_account_leaves_each_other_address_one_try(ann: User) -> None:
+def test_limit_of_an_account_leaves_each_other_address_one_try(ann: User):
     for number in range(PER_ACCOUNT):
         assert sign_in(address=f"198.51.100.{number}").status_code == 200
     # An address that failed waits.
@@ -115,7 +113,7 @@ def test_limit_of_an_account_leaves_each_other_address_one_try(ann: User) -> Non
     assert sign_in(RIGHT, **bob).status_code == 302
 
 
-def test_accounts_that_do_not_exist_are_treated_alike(ann: User) -> None:
+def test_accounts_that_do_not_exist_are_treated_alike(ann: User):
     def flood(email: str) -> list[int]:
         WrongPassword.objects.all().delete()
         found = [
@@ -130,7 +128,7 @@ def test_accounts_that_do_not_exist_are_treated_alike(ann: User) -> None:
 class TestWhatTells:
     def test_log_warns_of_each_without_what_was_typed(
         self, ann: User, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    ):
         sign_in("my secret")
         sign_in("my secret", email="my secret too")
         known, unknown = (
@@ -142,14 +140,14 @@ class TestWhatTells:
         assert "target_id" not in vars(unknown)
         assert "my secret" not in str([vars(record) for record in caplog.records])
 
-    def test_metric_counts_by_result(self, ann: User) -> None:
+    def test_metric_counts_by_result(self, ann: User):
         before = {name: counted(name) for name in ("ok", "failed", "limited")}
         sign_in(RIGHT)
         statuses(PER_ADDRESS + 2)
         after = {name: counted(name) - count for name, count in before.items()}
         assert after == {"ok": 1, "failed": PER_ADDRESS, "limited": 2}
 
-    def test_trail_has_the_first_and_the_last_of_an_address(self, ann: User) -> None:
+    def test_trail_has_the_first_and_the_last_of_an_address(self, ann: User):
         trail = Trail()
         statuses(PER_ADDRESS + 5)
         sign_in(email="nobody@mesh.dev", address="192.0.2.9")
@@ -159,13 +157,13 @@ class TestWhatTells:
         assert {event.source_address for event in trail.events} == {HERE}
         assert trail.events[0].meta["email"] == "ann@mesh.dev"
 
-    def test_flood_from_everywhere_is_no_flood_of_the_trail(self, ann: User) -> None:
+    def test_flood_from_everywhere_is_no_flood_of_the_trail(self, ann: User):
         for number in range(PER_ACCOUNT + 10):
             sign_in(address=f"198.51.100.{number}")
         events = AuditEvent.objects.filter(activity_code="user.password.fail")
         assert events.count() == PER_ACCOUNT
 
-    def test_what_counts_no_more_is_deleted(self, ann: User) -> None:
+    def test_what_counts_no_more_is_deleted(self, ann: User):
         with time_machine.travel(clock.now() - WINDOW):
             sign_in()
         sign_in()
@@ -175,7 +173,7 @@ class TestWhatTells:
 
 def test_check_that_breaks_off_is_counted_as_an_error(
     ann: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     def lost(account: str) -> Any:
         raise OperationalError
 
@@ -187,7 +185,7 @@ def test_check_that_breaks_off_is_counted_as_an_error(
     assert after == {"ok": 0, "error": 1}
 
 
-def test_guessing_the_old_password_over_the_api_counts_too(ann: User) -> None:
+def test_guessing_the_old_password_over_the_api_counts_too(ann: User):
     api = api_of(ann)
     path = f"/api/users/{ann.pk}/password"
 
@@ -202,7 +200,7 @@ def test_guessing_the_old_password_over_the_api_counts_too(ann: User) -> None:
     assert change(RIGHT).status == 200
 
 
-def test_old_hashes_keep_working_and_become_scrypt(settings: Any) -> None:
+def test_old_hashes_keep_working_and_become_scrypt(settings: Any):
     names = ["Scrypt", "PBKDF2"]
     scrypt, pbkdf2 = (f"django.contrib.auth.hashers.{n}PasswordHasher" for n in names)
     settings.PASSWORD_HASHERS = [pbkdf2]
@@ -217,7 +215,7 @@ def test_old_hashes_keep_working_and_become_scrypt(settings: Any) -> None:
     assert sign_in(RIGHT).status_code == 302
 
 
-def test_busy_page_is_503_with_retry_after(ann: User) -> None:
+def test_busy_page_is_503_with_retry_after(ann: User):
     with passwords.LANE.turn(Unavailable("busy")):
         answer = sign_in(RIGHT)
     assert answer.status_code == 503

@@ -26,7 +26,7 @@ def change(pk: str) -> str:
     return f"{GROUPS}{pk}/change/"
 
 
-def test_a_new_group_leads_to_its_members(client: Client, owner: User) -> None:
+def test_a_new_group_leads_to_its_members(client: Client, owner: User):
     trail = Trail()
 
     response = client.post(
@@ -40,7 +40,7 @@ def test_a_new_group_leads_to_its_members(client: Client, owner: User) -> None:
     assert {event.initiator_id for event in trail.events} == {owner.pk}
 
 
-def test_page_names_the_resources_that_are_known(client: Client) -> None:
+def test_page_names_the_resources_that_are_known(client: Client):
     known = resource("intranet")
     made = group("g", resources=[(known.pk, "host"), ("lost", "domain")])
 
@@ -50,7 +50,7 @@ def test_page_names_the_resources_that_are_known(client: Client) -> None:
     assert '<option value="lost domain" selected>unknown (lost domain)</option>' in page
 
 
-def test_page_tells_what_refers_to_the_group(client: Client) -> None:
+def test_page_tells_what_refers_to_the_group(client: Client):
     made = group("g")
     restricted = rule([made], [group("other")])
 
@@ -62,7 +62,7 @@ def test_page_tells_what_refers_to_the_group(client: Client) -> None:
     assert f"policy rule {link}: sources; will be disabled with the group" in page
 
 
-def test_deletion_shows_and_then_does_what_the_api_does(client: Client) -> None:
+def test_deletion_shows_and_then_does_what_the_api_does(client: Client):
     made = group("g", peer())
     restricted = rule([made], [group("other")])
     trail = Trail()
@@ -94,7 +94,7 @@ def delete_selected(client: Client, *keys: str) -> Any:
     )
 
 
-def test_several_groups_are_deleted_in_one_go(client: Client) -> None:
+def test_several_groups_are_deleted_in_one_go(client: Client):
     first, second = group("a"), group("b")
     rule([first], [second])
     trail = Trail()
@@ -106,7 +106,7 @@ def test_several_groups_are_deleted_in_one_go(client: Client) -> None:
     assert trail.codes[-1] == "group.delete"
 
 
-def test_group_all_is_read_only(client: Client) -> None:
+def test_group_all_is_read_only(client: Client):
     everybody = all_group_id()
     trail = Trail()
 
@@ -121,7 +121,7 @@ def test_group_all_is_read_only(client: Client) -> None:
     assert trail.codes == ["group.add"]
 
 
-def test_search_finds_names_and_ids(client: Client) -> None:
+def test_search_finds_names_and_ids(client: Client):
     wanted = group("kitchen")
     group("office")
 
@@ -130,7 +130,7 @@ def test_search_finds_names_and_ids(client: Client) -> None:
         assert [entry.pk for entry in found] == [wanted.pk]
 
 
-def test_peers_are_found_by_typing(client: Client) -> None:
+def test_peers_are_found_by_typing(client: Client):
     one = peer("printer")
     peer("laptop")
 
@@ -140,7 +140,7 @@ def test_peers_are_found_by_typing(client: Client) -> None:
 
 
 @pytest.mark.parametrize("size", [600, pytest.param(5000, marks=pytest.mark.slow)])
-def test_pages_bear_a_large_mesh(client: Client, size: int) -> None:
+def test_pages_bear_a_large_mesh(client: Client, size: int):
     made = group("everyone", *peers(size))
     one = "/admin/inventory/peer/"
     for path, queries, most, text in (

@@ -51,7 +51,7 @@ def route(**lists: list[Group]) -> access.Route:
     return cast("access.Route", stored(made, **lists))
 
 
-def test_deletion_acts_on_everything_with_one_event_each(api: Api) -> None:
+def test_deletion_acts_on_everything_with_one_event_each(api: Api):
     one, two = peer("one"), peer("two")
     host = resource("printer")
     gone = group("gone", one, two, resources=[(host.pk, "host"), ("ghost", "domain")])
@@ -140,7 +140,7 @@ def test_deletion_acts_on_everything_with_one_event_each(api: Api) -> None:
     assert not Group.objects.filter(pk=gone.pk).exists()
 
 
-def test_policy_left_without_an_enabled_rule_is_disabled_too() -> None:
+def test_policy_left_without_an_enabled_rule_is_disabled_too():
     gone, kept = group("gone"), group("kept")
     alone, first = rule([gone], [kept]), rule([gone], [kept])
     second = rule([kept], [kept])
@@ -163,7 +163,7 @@ def test_policy_left_without_an_enabled_rule_is_disabled_too() -> None:
 @pytest.mark.parametrize(
     "name", ["RouteGroup", "RoutePeerGroup", "RouteAccessControlGroup"]
 )
-def test_route_is_disabled_when_any_of_its_lists_becomes_empty(name: str) -> None:
+def test_route_is_disabled_when_any_of_its_lists_becomes_empty(name: str):
     gone, kept = group(), group()
     full = route(**{name: [gone, kept]})
     emptied = route(**{name: [gone]})
@@ -175,7 +175,7 @@ def test_route_is_disabled_when_any_of_its_lists_becomes_empty(name: str) -> Non
     assert (full.enabled, emptied.enabled) == (True, False)
 
 
-def test_traffic_log_of_some_groups_never_becomes_that_of_all() -> None:
+def test_traffic_log_of_some_groups_never_becomes_that_of_all():
     gone = group()
     account = account_settings(
         network_traffic_logs_enabled=True, network_traffic_logs_groups=[gone.pk]
@@ -188,7 +188,7 @@ def test_traffic_log_of_some_groups_never_becomes_that_of_all() -> None:
     assert not account.network_traffic_logs_enabled
 
 
-def test_object_that_is_off_already_stays_so_without_an_event_about_it() -> None:
+def test_object_that_is_off_already_stays_so_without_an_event_about_it():
     gone = group()
     off = rule([gone], [group()])
     off.enabled = False
@@ -200,7 +200,7 @@ def test_object_that_is_off_already_stays_so_without_an_event_about_it() -> None
     assert trail.events[1].changes == {"sources": {"added": [], "removed": [key]}}
 
 
-def test_usage_says_before_what_deletion_then_does(api: Api) -> None:
+def test_usage_says_before_what_deletion_then_does(api: Api):
     gone, kept = group("gone", peer(), resources=[("ghost", "domain")]), group("kept")
     restricted = rule([gone], [kept])
     relaxed = rule([gone, kept], [kept])
@@ -242,7 +242,7 @@ def test_usage_says_before_what_deletion_then_does(api: Api) -> None:
     }
 
 
-def test_group_all_may_be_used_but_not_deleted(api: Api) -> None:
+def test_group_all_may_be_used_but_not_deleted(api: Api):
     everybody = Group.objects.get()
     rule([everybody], [everybody])
 
@@ -255,7 +255,7 @@ def test_group_all_may_be_used_but_not_deleted(api: Api) -> None:
     ]
 
 
-def test_deleting_through_the_model_or_a_queryset_does_the_same() -> None:
+def test_deleting_through_the_model_or_a_queryset_does_the_same():
     first, second, third = group("a", peer()), group("b", peer()), group("c", peer())
     rules = [rule([entry], [entry]) for entry in (first, second, third)]
     trail = Trail()
@@ -280,7 +280,7 @@ def test_deleting_through_the_model_or_a_queryset_does_the_same() -> None:
         assert not entry.enabled
 
 
-def test_deletion_needs_the_same_queries_for_any_number_of_lists() -> None:
+def test_deletion_needs_the_same_queries_for_any_number_of_lists():
     def queries(size: int) -> int:
         gone, kept = group("", *peers(size)), group()
         policy = rule([gone, kept], [kept, gone]).policy
@@ -295,7 +295,7 @@ def test_deletion_needs_the_same_queries_for_any_number_of_lists() -> None:
     assert queries(12) == queries(1)
 
 
-def test_deletion_of_an_empty_group_asks_at_most_twenty_queries(api: Api) -> None:
+def test_deletion_of_an_empty_group_asks_at_most_twenty_queries(api: Api):
     gone = group("empty")
     api.get("/api/users/current")  # the token's last use is stored now
     with CaptureQueriesContext(connection) as captured:
@@ -304,7 +304,7 @@ def test_deletion_of_an_empty_group_asks_at_most_twenty_queries(api: Api) -> Non
     assert not Group.objects.filter(pk=gone.pk).exists()
 
 
-def test_deletion_of_an_unused_peer_asks_at_most_twenty_four_queries(api: Api) -> None:
+def test_deletion_of_an_unused_peer_asks_at_most_twenty_four_queries(api: Api):
     gone = peer("unused")
     api.get("/api/users/current")
     with CaptureQueriesContext(connection) as captured:

@@ -143,7 +143,7 @@ def api() -> Api:
     return api_as("admin")
 
 
-def test_every_member_of_a_large_group_gets_its_event(api: Api) -> None:
+def test_every_member_of_a_large_group_gets_its_event(api: Api):
     ids = [one.pk for one in peers(BATCH + 1)]
     trail = Trail()
     made = api.post("/api/groups", {"name": "large", "peers": ids}).json
@@ -157,7 +157,7 @@ def test_every_member_of_a_large_group_gets_its_event(api: Api) -> None:
     assert trail.targets == [("peer.group.delete", one) for one in ids[1:]]
 
 
-def test_unknown_resource_is_kept_and_counted(api: Api) -> None:
+def test_unknown_resource_is_kept_and_counted(api: Api):
     things = [{"id": "gone", "type": "domain"}, {"id": new_id(), "type": "peer"}]
 
     made = api.post("/api/groups", {"name": "x", "resources": things})
@@ -168,7 +168,7 @@ def test_unknown_resource_is_kept_and_counted(api: Api) -> None:
     assert usage.json["unknown_resources"] == things
 
 
-def test_names_differ_by_letter_case_and_by_spaces(api: Api) -> None:
+def test_names_differ_by_letter_case_and_by_spaces(api: Api):
     group("dev")
 
     for name in ("Dev", "dev ", " dev", "all"):
@@ -177,7 +177,7 @@ def test_names_differ_by_letter_case_and_by_spaces(api: Api) -> None:
 
 
 @pytest.mark.parametrize("issued", [Issued.JWT, Issued.INTEGRATION])
-def test_names_of_other_origins_may_repeat(api: Api, issued: str) -> None:
+def test_names_of_other_origins_may_repeat(api: Api, issued: str):
     group("staff", issued=issued)
     group("staff", issued=issued)
 
@@ -188,7 +188,7 @@ def test_names_of_other_origins_may_repeat(api: Api, issued: str) -> None:
     assert api.post("/api/groups", {"name": "staff"}).status == 409
 
 
-def test_update_keeps_the_origin_and_may_keep_a_repeated_name(api: Api) -> None:
+def test_update_keeps_the_origin_and_may_keep_a_repeated_name(api: Api):
     group("staff")
     synced = group("staff", issued=Issued.JWT)
 
@@ -197,7 +197,7 @@ def test_update_keeps_the_origin_and_may_keep_a_repeated_name(api: Api) -> None:
     assert (answer.status, answer.json["issued"]) == (200, "jwt")
 
 
-def test_order_of_members_is_the_order_sent(api: Api) -> None:
+def test_order_of_members_is_the_order_sent(api: Api):
     one, two, three = peers(3)
     made = group("g", one, two)
 
@@ -208,7 +208,7 @@ def test_order_of_members_is_the_order_sent(api: Api) -> None:
         assert api.get(f"/api/groups/{made.pk}").json == answer.json
 
 
-def test_name_filter_is_exact(api: Api) -> None:
+def test_name_filter_is_exact(api: Api):
     wanted = group("team")
     group("teams")
     group("Team")
@@ -220,7 +220,7 @@ def test_name_filter_is_exact(api: Api) -> None:
     assert len(api.get("/api/groups?unknown=1").json) == 4
 
 
-def test_everybody_is_in_the_group_all(api: Api) -> None:
+def test_everybody_is_in_the_group_all(api: Api):
     one, two = peer("one"), peer("two")
     everybody = all_group_id()
 
@@ -236,7 +236,7 @@ def test_everybody_is_in_the_group_all(api: Api) -> None:
     assert api.get("/api/groups?name=All").json == [row]
 
 
-def test_group_all_can_be_neither_changed_nor_deleted(api: Api) -> None:
+def test_group_all_can_be_neither_changed_nor_deleted(api: Api):
     path = f"/api/groups/{all_group_id()}"
     trail = Trail()
 
@@ -250,13 +250,13 @@ def test_group_all_can_be_neither_changed_nor_deleted(api: Api) -> None:
     assert trail.codes == []
 
 
-def test_group_all_comes_back_after_a_flush(transactional_db: None) -> None:
+def test_group_all_comes_back_after_a_flush(transactional_db: None):
     call_command("flush", interactive=False, verbosity=0)
 
     assert Group.objects.get().is_all
 
 
-def test_writes_say_what_they_did(api: Api) -> None:
+def test_writes_say_what_they_did(api: Api):
     made = api.post("/api/groups", TestGroups().body()).json
     one, two = numbered(1).pk, numbered(2).pk
     trail = Trail()

@@ -51,7 +51,7 @@ def member(six: Group) -> Peer:
     return made
 
 
-def test_member_gets_an_address_and_loses_it_on_leaving(six: Group) -> None:
+def test_member_gets_an_address_and_loses_it_on_leaving(six: Group):
     one = peer()
     trail = Trail()
     change_groups_of_peers([one.pk], join=[six.pk])
@@ -61,14 +61,14 @@ def test_member_gets_an_address_and_loses_it_on_leaving(six: Group) -> None:
     assert ipv6(one) is None
 
 
-def test_member_of_two_such_groups_keeps_the_address(six: Group, member: Peer) -> None:
+def test_member_of_two_such_groups_keeps_the_address(six: Group, member: Peer):
     before = ipv6(member)
     settings(ipv6_enabled_groups=[six.pk, group("other", member).pk])
     change_groups_of_peers([member.pk], leave=[six.pk])
     assert ipv6(member) == before
 
 
-def test_settings_give_and_take_addresses() -> None:
+def test_settings_give_and_take_addresses():
     one, two = peer(), peer()
     settings(network_range_v6=RANGE)
     assert ipv6(one) is None
@@ -80,14 +80,14 @@ def test_settings_give_and_take_addresses() -> None:
     assert ipv6(one) is None
 
 
-def test_a_new_peer_has_an_address_while_all_have_one() -> None:
+def test_a_new_peer_has_an_address_while_all_have_one():
     settings(network_range_v6=RANGE, ipv6_enabled_groups=[all_group_id()])
     made = peer_create(name="one", wg_public_key=KEYS[0])
     assert made.ipv6 is not None
     assert has_ipv6(made)
 
 
-def test_imported_peers_have_addresses_while_all_have_one() -> None:
+def test_imported_peers_have_addresses_while_all_have_one():
     settings(network_range_v6=RANGE, ipv6_enabled_groups=[all_group_id()])
     own = {"ipv6": "fd00:1::7"}
     lines = [{"wg_public_key": key, "name": "p"} for key in KEYS[1:]]
@@ -99,35 +99,33 @@ def test_imported_peers_have_addresses_while_all_have_one() -> None:
     assert Peer.objects.get(name="q").ipv6 == own["ipv6"]
 
 
-def test_a_new_peer_has_no_address_while_only_some_have_one(six: Group) -> None:
+def test_a_new_peer_has_no_address_while_only_some_have_one(six: Group):
     assert peer_create(name="one", wg_public_key=KEYS[0]).ipv6 is None
 
 
-def test_new_range_gives_new_addresses(member: Peer) -> None:
+def test_new_range_gives_new_addresses(member: Peer):
     settings(network_range_v6="fd00:2::/64")
     assert has_ipv6(member, "fd00:2::/64")
 
 
-def test_deleting_the_group_takes_the_addresses(six: Group, member: Peer) -> None:
+def test_deleting_the_group_takes_the_addresses(six: Group, member: Peer):
     group_delete(group_id=six.pk)
     assert ipv6(member) is None
 
 
-def test_deleted_peer_leaves_one_event_of_its_own(member: Peer) -> None:
+def test_deleted_peer_leaves_one_event_of_its_own(member: Peer):
     trail = Trail()
     peer_delete(peer_id=member.pk)
     assert "peer.ip.update" not in trail.codes
 
 
-def test_addresses_stay_where_the_account_has_no_range() -> None:
+def test_addresses_stay_where_the_account_has_no_range():
     one = peer(ipv6="fd00::7")
     settings(peer_approval_enabled=True)
     assert ipv6(one) == "fd00::7"
 
 
-def test_settings_that_change_nothing_about_ipv6_change_no_address(
-    member: Peer,
-) -> None:
+def test_settings_that_change_nothing_about_ipv6_change_no_address(member: Peer):
     before = ipv6(member)
     settings(peer_approval_enabled=True)
     assert ipv6(member) == before

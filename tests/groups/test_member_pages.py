@@ -34,7 +34,7 @@ def listed(response: Any) -> list[str]:
     return [one.pk for one in response.context["cl"].result_list]
 
 
-def test_the_lists_hold_who_is_in_and_who_is_not(client: Client) -> None:
+def test_the_lists_hold_who_is_in_and_who_is_not(client: Client):
     inside, outside = peer("kitchen"), peer("office")
     team = group("team", inside)
 
@@ -44,7 +44,7 @@ def test_the_lists_hold_who_is_in_and_who_is_not(client: Client) -> None:
     assert listed(client.get(at(team, "choose/"))) == [outside.pk]
 
 
-def test_members_of_all_are_the_peers(client: Client) -> None:
+def test_members_of_all_are_the_peers(client: Client):
     found = client.get(f"/admin/groups/group/{all_group_id()}/members/")
 
     assert found["Location"] == "/admin/inventory/peer/"
@@ -56,7 +56,7 @@ def test_members_of_all_are_the_peers(client: Client) -> None:
 )
 def test_all_that_match_are_removed_or_added_at_once(
     client: Client, page: str, action: str, word: str
-) -> None:
+):
     made = [peer(f"printer {n}") for n in range(60)]
     other = peer("laptop")
     team = group("team", *([*made, other] if word == "leave" else []))
@@ -80,7 +80,7 @@ def test_all_that_match_are_removed_or_added_at_once(
     assert len(trail.codes) == 60
 
 
-def test_a_pasted_list_is_added(client: Client) -> None:
+def test_a_pasted_list_is_added(client: Client):
     one, two, three = peers(3)
     team = group("team", three)
     trail = Trail()
@@ -96,7 +96,7 @@ def test_a_pasted_list_is_added(client: Client) -> None:
     assert ", 1 were in it" in told
 
 
-def test_full_names_are_found_where_no_domain_is_chosen(client: Client) -> None:
+def test_full_names_are_found_where_no_domain_is_chosen(client: Client):
     one, team = peer("laptop", dns_label="desk"), group("team")
     domain = account_settings(dns_domain="").peers_domain
 
@@ -105,7 +105,7 @@ def test_full_names_are_found_where_no_domain_is_chosen(client: Client) -> None:
     assert members_of(team) == [one.pk]
 
 
-def test_nothing_is_added_while_a_line_is_unclear(client: Client) -> None:
+def test_nothing_is_added_while_a_line_is_unclear(client: Client):
     one, two = peer("printer", dns_label="printer"), peer("printer", dns_label="p2")
     three = peer("laptop")
     team = group("team")
@@ -125,7 +125,7 @@ def test_nothing_is_added_while_a_line_is_unclear(client: Client) -> None:
     assert members_of(team) == [three.pk]
 
 
-def test_the_rest_is_added_only_as_it_was_shown(client: Client) -> None:
+def test_the_rest_is_added_only_as_it_was_shown(client: Client):
     one, two = peer("one"), peer("two")
     team = group("team")
     text = "one\ntwo\nwho"
@@ -144,7 +144,7 @@ def test_the_rest_is_added_only_as_it_was_shown(client: Client) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "who"])
-def test_a_list_without_peers_adds_nobody(client: Client, text: str) -> None:
+def test_a_list_without_peers_adds_nobody(client: Client, text: str):
     page = client.post(at(group("team"), "paste/"), {"peers": text, "add": "1"})
 
     assert page.status_code == 200
@@ -155,7 +155,7 @@ def test_a_list_without_peers_adds_nobody(client: Client, text: str) -> None:
     ("role", "look", "write"),
     [("auditor", 200, 403), ("network_admin", 200, 200), ("admin", 200, 200)],
 )
-def test_role_decides(role: str, look: int, write: int) -> None:
+def test_role_decides(role: str, look: int, write: int):
     client, team = client_of(person(role)), group("team", *peers(1))
 
     assert client.get(at(team)).status_code == look
@@ -163,13 +163,13 @@ def test_role_decides(role: str, look: int, write: int) -> None:
     assert client.get(at(team, "choose/")).status_code == write
 
 
-def test_there_are_no_members_of_a_group_that_is_not_there(client: Client) -> None:
+def test_there_are_no_members_of_a_group_that_is_not_there(client: Client):
     assert client.get("/admin/groups/group/nope/members/").status_code == 404
 
 
 def test_a_group_that_goes_while_a_list_is_looked_up_is_not_there(
     client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     one, team = peer("one"), group("team")
     look_up = pages._resolved
 
@@ -183,14 +183,14 @@ def test_a_group_that_goes_while_a_list_is_looked_up_is_not_there(
     assert late.status_code == 404
 
 
-def test_all_takes_nobody(client: Client) -> None:
+def test_all_takes_nobody(client: Client):
     path = f"/admin/groups/group/{all_group_id()}/members/paste/"
 
     assert client.post(path, {"peers": peer().name}).status_code == 403
 
 
 @pytest.mark.parametrize(("role", "offered"), [("auditor", False), ("admin", True)])
-def test_pages_offer_what_one_may_do(role: str, *, offered: bool) -> None:
+def test_pages_offer_what_one_may_do(role: str, *, offered: bool):
     client, team = client_of(person(role)), group("team", *peers(1))
 
     form = client.get(f"/admin/groups/group/{team.pk}/change/").content.decode()
@@ -210,9 +210,7 @@ def closed() -> tuple[Group, Peer]:
     return staff, guest
 
 
-def test_a_refused_list_stays_and_says_why(
-    client: Client, closed: tuple[Group, Peer]
-) -> None:
+def test_a_refused_list_stays_and_says_why(client: Client, closed: tuple[Group, Peer]):
     staff, guest = closed
     page = client.post(at(staff, "paste/"), {"peers": guest.name, "add": "1"})
     assert page.status_code == 200
@@ -223,7 +221,7 @@ def test_a_refused_list_stays_and_says_why(
 
 def test_of_a_refused_choice_nothing_is_said_to_be_done(
     client: Client, closed: tuple[Group, Peer]
-) -> None:
+):
     staff, guest = closed
     asked = {"action": "add_members", "_selected_action": [guest.pk], "chosen": "1"}
     preview = client.post(at(staff, "choose/"), asked)

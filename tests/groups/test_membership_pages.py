@@ -40,7 +40,7 @@ def confirmed(
     return act(client, action, peers, path, **sent, apply="1", shown=mark)
 
 
-def test_the_preview_says_who_would_join_and_writes_nothing(client: Client) -> None:
+def test_the_preview_says_who_would_join_and_writes_nothing(client: Client):
     made = peers(30)
     team = group("team", *made[:5])
     trail = Trail()
@@ -58,9 +58,7 @@ def test_the_preview_says_who_would_join_and_writes_nothing(client: Client) -> N
     assert trail.codes == []
 
 
-def test_peers_join_at_the_end_with_an_event_each_and_the_message_links(
-    client: Client,
-) -> None:
+def test_peers_join_at_the_end_with_an_event_each_and_the_message_links(client: Client):
     made = peers(6)
     team = group("team", *made[:2])
     trail = Trail()
@@ -79,7 +77,7 @@ def test_peers_join_at_the_end_with_an_event_each_and_the_message_links(
     assert trail_link in client.get(PEERS).content.decode()
 
 
-def test_all_pages_are_taken_when_all_are_selected(client: Client) -> None:
+def test_all_pages_are_taken_when_all_are_selected(client: Client):
     made = peers(70)
     others = peer("laptop", dns_label="laptop")
     team = group("team")
@@ -98,7 +96,7 @@ def test_all_pages_are_taken_when_all_are_selected(client: Client) -> None:
     assert others.pk not in members_of(team)
 
 
-def test_moving_leaves_one_group_and_joins_another(client: Client) -> None:
+def test_moving_leaves_one_group_and_joins_another(client: Client):
     one, two, three = peers(3)
     old, new = group("old", one, two, three), group("new", two)
     trail = Trail()
@@ -115,9 +113,7 @@ def test_moving_leaves_one_group_and_joins_another(client: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["group={}", "q=old", ""])
-def test_the_group_they_leave_is_known_from_the_list(
-    client: Client, query: str
-) -> None:
+def test_the_group_they_leave_is_known_from_the_list(client: Client, query: str):
     made = peers(2)
     old = group("old", *made)
     if query:
@@ -130,7 +126,7 @@ def test_the_group_they_leave_is_known_from_the_list(
     assert "2 peers would\n      leave" in page.content.decode()
 
 
-def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client) -> None:
+def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client):
     made = peers(3)
     team = group("team")
     sent: dict[str, Any] = {"chosen": "1", "join": [team.pk]}
@@ -154,7 +150,7 @@ def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client) -> 
     assert len(members_of(team)) == 3
 
 
-def test_a_peer_deleted_meanwhile_is_noticed(client: Client) -> None:
+def test_a_peer_deleted_meanwhile_is_noticed(client: Client):
     made = peers(2)
     team = group("team")
     sent: dict[str, Any] = {"chosen": "1", "join": [team.pk]}
@@ -167,7 +163,7 @@ def test_a_peer_deleted_meanwhile_is_noticed(client: Client) -> None:
     assert members_of(team) == []
 
 
-def test_a_group_cannot_be_left_and_joined_at_once(client: Client) -> None:
+def test_a_group_cannot_be_left_and_joined_at_once(client: Client):
     made, team = peers(1), group("team")
 
     page = act(
@@ -183,14 +179,14 @@ def test_a_group_cannot_be_left_and_joined_at_once(client: Client) -> None:
     assert "a group cannot be left and joined at once" in page.content.decode()
 
 
-def test_nobody_can_be_added_to_all(client: Client) -> None:
+def test_nobody_can_be_added_to_all(client: Client):
     page = act(client, "add_to_group", peers(1), chosen="1", join=[all_group_id()])
 
     assert page.context["plan"].changes == 0
     assert 'name="apply"' not in page.content.decode()
 
 
-def test_groups_on_offer_are_those_that_people_fill(client: Client) -> None:
+def test_groups_on_offer_are_those_that_people_fill(client: Client):
     wanted = group("team")
     group("of claims", issued=Issued.JWT)
 
@@ -204,7 +200,7 @@ def test_groups_on_offer_are_those_that_people_fill(client: Client) -> None:
 @pytest.mark.parametrize(
     ("role", "may"), [("auditor", False), ("network_admin", True), ("admin", True)]
 )
-def test_who_may_change_groups_may_use_the_actions(role: str, *, may: bool) -> None:
+def test_who_may_change_groups_may_use_the_actions(role: str, *, may: bool):
     client = client_of(person(role))
     made, team = peers(1), group("team")
 
@@ -214,7 +210,7 @@ def test_who_may_change_groups_may_use_the_actions(role: str, *, may: bool) -> N
     assert ("add_to_group" in client.get(PEERS).content.decode()) is may
 
 
-def test_hostile_names_are_shown_as_text(client: Client) -> None:
+def test_hostile_names_are_shown_as_text(client: Client):
     bad = peer("<script>alert(1)</script>")
     team = group("<b>team</b>")
 
@@ -227,7 +223,7 @@ def test_hostile_names_are_shown_as_text(client: Client) -> None:
     assert "<b>team" not in texts_of(done)
 
 
-def test_the_work_does_not_grow_with_the_selection(client: Client) -> None:
+def test_the_work_does_not_grow_with_the_selection(client: Client):
     def queries(number: int) -> int:
         made, team = peers(number), group()
         client.get(PEERS)  # reads what is said of the writes before

@@ -24,14 +24,14 @@ PEERS = [PRINTER, OTHER, LAPTOP]
         ("  anns-laptop  ", "id3"),
     ],
 )
-def test_ids_addresses_labels_and_names_are_found(line: str, meant: str) -> None:
+def test_ids_addresses_labels_and_names_are_found(line: str, meant: str):
     found = resolve([line], PEERS, "mesh.test")
 
     assert found.peers == [meant]
     assert found.is_clear
 
 
-def test_a_line_that_fits_several_peers_means_none_of_them() -> None:
+def test_a_line_that_fits_several_peers_means_none_of_them():
     found = resolve(["printer", "laptop", "id3"], PEERS, "mesh.test")
 
     assert found.ambiguous == [("printer", [PRINTER, OTHER])]
@@ -40,12 +40,12 @@ def test_a_line_that_fits_several_peers_means_none_of_them() -> None:
     assert not found.is_clear
 
 
-def test_order_is_kept_and_blanks_and_repeats_do_not_count() -> None:
+def test_order_is_kept_and_blanks_and_repeats_do_not_count():
     found = resolve(["id3", "", " ", "100.64.0.1", "anns-laptop"], PEERS, "mesh.test")
 
     assert found.peers == ["id3", "id1"]
     assert found.is_clear
 
 
-def test_no_text_means_an_empty_column() -> None:
+def test_no_text_means_an_empty_column():
     assert resolve(["none", "."], PEERS, "").unknown == ["none", "."]

@@ -57,7 +57,7 @@ def ago(**length: int) -> dict[str, Any]:
 )
 def test_badges_say_what_state_a_peer_is_in(
     facts: dict[str, Any], reason: str, shown: list[str]
-) -> None:
+):
     with clock.set_to(NOW):
         marks = badges(Peer(**facts), reason)
     assert re.findall(r'badge--(\w+)">([^<]+)', marks) == [
@@ -65,7 +65,7 @@ def test_badges_say_what_state_a_peer_is_in(
     ]
 
 
-def test_a_row_says_who_where_and_in_which_groups(client: Client) -> None:
+def test_a_row_says_who_where_and_in_which_groups(client: Client):
     owner = person("user", email="ann@mesh.dev")
     one = peer(
         "Printer",
@@ -98,7 +98,7 @@ def test_a_row_says_who_where_and_in_which_groups(client: Client) -> None:
     assert "<bdi>d</bdi>" not in page
 
 
-def test_the_list_needs_a_dozen_queries_however_long_it_is(client: Client) -> None:
+def test_the_list_needs_a_dozen_queries_however_long_it_is(client: Client):
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
             assert client.get(PEERS, {"group": team.pk}).status_code == 200
@@ -115,7 +115,7 @@ def test_the_list_needs_a_dozen_queries_however_long_it_is(client: Client) -> No
     assert few <= 12
 
 
-def test_the_filter_keeps_the_members_of_a_group(client: Client) -> None:
+def test_the_filter_keeps_the_members_of_a_group(client: Client):
     inside, outside = peer(), peer()
     team = group("team", inside)
 
@@ -125,7 +125,7 @@ def test_the_filter_keeps_the_members_of_a_group(client: Client) -> None:
     assert listed(everybody) == {inside.pk, outside.pk}
 
 
-def test_the_filter_keeps_what_else_was_asked(client: Client) -> None:
+def test_the_filter_keeps_what_else_was_asked(client: Client):
     team = group("team", peer("kitchen"))
 
     page = client.get(
@@ -138,7 +138,7 @@ def test_the_filter_keeps_what_else_was_asked(client: Client) -> None:
     assert 'href="?connected__exact=0&amp;q=kit">Any group</a>' in page
 
 
-def test_the_filter_does_not_list_groups(client: Client) -> None:
+def test_the_filter_does_not_list_groups(client: Client):
     for n in range(20):
         group(f"team-{n}")
 
@@ -146,9 +146,7 @@ def test_the_filter_does_not_list_groups(client: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["KITCHEN", "kitchen stuff"])
-def test_search_finds_the_members_of_a_group_by_its_name(
-    client: Client, query: str
-) -> None:
+def test_search_finds_the_members_of_a_group_by_its_name(client: Client, query: str):
     inside = peer()
     peer("laptop")
     group("Kitchen stuff", inside)
@@ -159,13 +157,13 @@ def test_search_finds_the_members_of_a_group_by_its_name(
     assert [one.pk for one in found.context["cl"].result_list] == [inside.pk]
 
 
-def test_looking_a_peer_up_in_a_form_does_not_search_groups(client: Client) -> None:
+def test_looking_a_peer_up_in_a_form_does_not_search_groups(client: Client):
     group("kitchen", peer("laptop"))
 
     assert looked_up(client, "grouppeer", "peer", "kitchen") == []
 
 
-def test_groups_are_changed_on_the_page_of_a_peer(client: Client) -> None:
+def test_groups_are_changed_on_the_page_of_a_peer(client: Client):
     one, other = peers(2)
     old, kept, new = group("old", one, other), group("kept", one), group("new", other)
     path = f"{PEERS}{one.pk}/change/"
@@ -185,7 +183,7 @@ def test_groups_are_changed_on_the_page_of_a_peer(client: Client) -> None:
     ]
 
 
-def test_a_new_peer_can_be_put_into_groups_at_once(client: Client) -> None:
+def test_a_new_peer_can_be_put_into_groups_at_once(client: Client):
     team = group("team")
 
     done = client.post(
@@ -197,7 +195,7 @@ def test_a_new_peer_can_be_put_into_groups_at_once(client: Client) -> None:
     assert team.peer_links.get().peer.name == "Printer"
 
 
-def test_an_unknown_group_is_refused_at_its_field(client: Client) -> None:
+def test_an_unknown_group_is_refused_at_its_field(client: Client):
     one = peer()
     path = f"{PEERS}{one.pk}/change/"
 
@@ -207,7 +205,7 @@ def test_an_unknown_group_is_refused_at_its_field(client: Client) -> None:
     assert errors["groups"] == [f"group '{all_group_id()}' was not found"]
 
 
-def test_groups_of_claims_are_shown_and_stay(client: Client) -> None:
+def test_groups_of_claims_are_shown_and_stay(client: Client):
     one = peer(wg_public_key="B" * 43 + "=")
     claimed = group("of claims", one, issued="jwt")
     path = f"{PEERS}{one.pk}/change/"
@@ -220,7 +218,7 @@ def test_groups_of_claims_are_shown_and_stay(client: Client) -> None:
     assert claimed.peer_links.count() == 1
 
 
-def test_who_may_not_change_a_peer_sees_its_groups() -> None:
+def test_who_may_not_change_a_peer_sees_its_groups():
     one = peer()
     group("kitchen", one)
     group("of claims", one, issued="jwt")

@@ -30,7 +30,7 @@ def token() -> str:
     return api.token
 
 
-def test_one_of_many_gets_the_name(token: str) -> None:
+def test_one_of_many_gets_the_name(token: str):
     trail = Trail()
 
     answers = race(
@@ -42,7 +42,7 @@ def test_one_of_many_gets_the_name(token: str) -> None:
     assert trail.codes == ["group.add"]
 
 
-def test_creation_and_renaming_cannot_both_get_the_name(token: str) -> None:
+def test_creation_and_renaming_cannot_both_get_the_name(token: str):
     others = [group(), group()]
 
     answers = race(
@@ -59,7 +59,7 @@ def test_creation_and_renaming_cannot_both_get_the_name(token: str) -> None:
     assert Group.objects.filter(name="same").count() == 1
 
 
-def test_a_group_is_deleted_once(token: str) -> None:
+def test_a_group_is_deleted_once(token: str):
     gone = group("gone", peer())
     trail = Trail()
 
@@ -71,7 +71,7 @@ def test_a_group_is_deleted_once(token: str) -> None:
     assert trail.codes == ["peer.group.delete", "group.delete"]
 
 
-def test_members_and_deletion_end_in_one_consistent_state(token: str) -> None:
+def test_members_and_deletion_end_in_one_consistent_state(token: str):
     for _ in range(5):
         gone, member = group(), peer()
         made = rule([gone], [gone])
@@ -97,7 +97,7 @@ def test_members_and_deletion_end_in_one_consistent_state(token: str) -> None:
         assert joined == (1 if updated.status == 200 else 0)
 
 
-def test_constraint_guards_the_name_even_without_the_lock() -> None:
+def test_constraint_guards_the_name_even_without_the_lock():
     group("same")
     rows: models.QuerySet[Group] = models.QuerySet(Group)
 
@@ -111,7 +111,7 @@ def test_constraint_guards_the_name_even_without_the_lock() -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_a_write_is_answered_whatever_is_deleted_while_it_is_read_back(
     token: str, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     gone, api = group(), Api(token)
     body = policy(rules=[access_rule(sources=[gone.pk])])
     path = "/api/policies"

@@ -46,22 +46,20 @@ def each(columns: list[tuple[type[models.Model], str]]) -> pytest.MarkDecorator:
     )
 
 
-def test_there_are_relations_to_look_at() -> None:
+def test_there_are_relations_to_look_at():
     assert len(relations_to_group()) >= 12
     assert len(columns_named_after_groups()) >= 4
 
 
 @each(relations_to_group())
-def test_every_relation_to_groups_is_registered(
-    model: type[models.Model], field: str
-) -> None:
+def test_every_relation_to_groups_is_registered(model: type[models.Model], field: str):
     assert (model, field) in KNOWN
 
 
 @each(columns_named_after_groups())
 def test_every_column_of_group_ids_is_registered_or_explained(
     model: type[models.Model], field: str
-) -> None:
+):
     place = (model._meta.label_lower, field)
     if place[0].startswith(("auth.", "admin.", "sessions.", "contenttypes.")):
         return
@@ -71,14 +69,14 @@ def test_every_column_of_group_ids_is_registered_or_explained(
 @each(relations_to_group())
 def test_the_database_refuses_to_lose_a_group_that_is_referred_to(
     model: type[models.Model], field: str
-) -> None:
+):
     relation = model._meta.get_field(field)
 
     assert isinstance(relation, models.ForeignKey)
     assert relation.remote_field.on_delete is models.PROTECT
 
 
-def test_a_reference_cannot_be_registered_twice() -> None:
+def test_a_reference_cannot_be_registered_twice():
     link = next(
         model for model, _ in relations_to_group() if issubclass(model, GroupLink)
     )

@@ -21,13 +21,13 @@ def kept(*reporters: str) -> tuple[dict[str, int], list[str]]:
     return answer, sorted(row["reporter_id"] for row in rows)
 
 
-def test_without_groups_everything_is_kept() -> None:
+def test_without_groups_everything_is_kept():
     answer, reporters = kept("a", "b")
     assert answer == {"accepted": 2, "duplicates": 0}
     assert reporters == ["a", "b"]
 
 
-def test_with_groups_the_traffic_of_their_peers_is_kept() -> None:
+def test_with_groups_the_traffic_of_their_peers_is_kept():
     inside, outside = peer("in"), peer("out")
     teams = [group("one", inside).pk, group("two").pk]
     account_settings(network_traffic_logs_groups=teams)
@@ -36,26 +36,26 @@ def test_with_groups_the_traffic_of_their_peers_is_kept() -> None:
     assert reporters == [inside.pk]
 
 
-def test_group_of_all_peers_keeps_that_of_every_peer() -> None:
+def test_group_of_all_peers_keeps_that_of_every_peer():
     one = peer()
     account_settings(network_traffic_logs_groups=[all_group_id()])
     assert kept(one.pk, "unknown")[1] == [one.pk]
 
 
-def test_switched_off_nothing_is_kept() -> None:
+def test_switched_off_nothing_is_kept():
     account_settings(network_traffic_logs_enabled=False)
     answer, reporters = kept("a", "b")
     assert answer == {"accepted": 0, "duplicates": 0, "ignored": 2}
     assert reporters == []
 
 
-def test_faults_are_found_in_ignored_events_too() -> None:
+def test_faults_are_found_in_ignored_events_too():
     account_settings(network_traffic_logs_enabled=False)
     answer = api_as("owner").post(PATH, [traffic(reporter_id="")])
     assert answer.status == 422
 
 
-def test_a_fault_is_named_by_its_place_among_all_events_that_were_sent() -> None:
+def test_a_fault_is_named_by_its_place_among_all_events_that_were_sent():
     inside = peer("in")
     account_settings(network_traffic_logs_groups=[group("one", inside).pk])
     api = api_as("owner")

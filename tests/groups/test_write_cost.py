@@ -26,7 +26,7 @@ def parts(rows: int, at_once: int) -> int:
     return -(-rows // at_once)
 
 
-def test_a_large_group_is_written_in_few_statements() -> None:
+def test_a_large_group_is_written_in_few_statements():
     ids = [one.pk for one in peers(MANY)]
 
     with CaptureQueriesContext(connection) as captured:
@@ -40,7 +40,7 @@ def test_a_large_group_is_written_in_few_statements() -> None:
     assert others <= 2 * parts(MANY, BATCH) + 13  # two ask for access tests
 
 
-def test_a_change_of_a_few_reads_and_writes_a_few() -> None:
+def test_a_change_of_a_few_reads_and_writes_a_few():
     made = peers(MANY)
     team = group("team", *made[:-2])
 
@@ -52,7 +52,7 @@ def test_a_change_of_a_few_reads_and_writes_a_few() -> None:
     assert members_of(team) == [one.pk for one in made[3:]]
 
 
-def test_a_list_sent_whole_asks_only_for_who_is_new_in_it() -> None:
+def test_a_list_sent_whole_asks_only_for_who_is_new_in_it():
     ids = [one.pk for one in peers(MANY)]
     team = group("team")
     group_update(group_id=team.pk, name="team", peers=ids[:-1], resources=[])
@@ -66,7 +66,7 @@ def test_a_list_sent_whole_asks_only_for_who_is_new_in_it() -> None:
     assert ids[0] not in asked
 
 
-def test_members_are_looked_up_among_the_peers_in_question_alone() -> None:
+def test_members_are_looked_up_among_the_peers_in_question_alone():
     one, two, other = peers(3)
     team = group("team", one, other)
 
@@ -77,7 +77,7 @@ def test_members_are_looked_up_among_the_peers_in_question_alone() -> None:
     assert all(each.pk in asked for each in (team, one, two))
 
 
-def test_events_tell_addresses_and_names_as_they_are_when_the_write_ends() -> None:
+def test_events_tell_addresses_and_names_as_they_are_when_the_write_ends():
     account_settings(dns_domain="mesh.test")
     one, two = peers(2)
     team = group("team", one, two)
@@ -101,7 +101,7 @@ def test_events_tell_addresses_and_names_as_they_are_when_the_write_ends() -> No
     assert not Peer.objects.filter(ip=two.ip).exists()
 
 
-def test_dropping_who_is_not_listed_writes_nothing() -> None:
+def test_dropping_who_is_not_listed_writes_nothing():
     one, two = peers(2)
     team = group("team", one)
     trail = Trail()

@@ -100,7 +100,7 @@ def test_work_for_one_peer_does_not_grow_with_the_mesh():
 
 
 @pytest.mark.django_db
-def test_account_draws_a_range_whose_reverse_names_clients_serve() -> None:
+def test_account_draws_a_range_whose_reverse_names_clients_serve():
     """Clients make reverse zones of whole octets: of a /10 only 1/64 would answer."""
     Account.objects.all().delete()
     drawn = ipaddress.IPv4Network(ensure_account().network_range)
@@ -110,7 +110,7 @@ def test_account_draws_a_range_whose_reverse_names_clients_serve() -> None:
 
 
 @pytest.mark.django_db
-def test_account_that_is_there_keeps_its_range() -> None:
+def test_account_that_is_there_keeps_its_range():
     account_settings(network_range="100.64.0.0/10")
     assert ensure_account().network_range == "100.64.0.0/10"
     make_account()

@@ -24,9 +24,7 @@ def form(**changes: Any) -> dict[str, Any]:
     return {"name": "Printer", "wg_public_key": public_key(1), **changes}
 
 
-def test_peer_is_made_with_a_free_address_and_a_label(
-    client: Client, owner: User
-) -> None:
+def test_peer_is_made_with_a_free_address_and_a_label(client: Client, owner: User):
     trail = Trail()
 
     response = client.post(
@@ -51,7 +49,7 @@ def test_peer_is_made_with_a_free_address_and_a_label(
     assert trail.events[0].initiator_id == owner.pk
 
 
-def test_changes_obey_the_rules_of_the_api(client: Client) -> None:
+def test_changes_obey_the_rules_of_the_api(client: Client):
     nobodys = peer(wg_public_key=public_key(1))
     path = f"{PEERS}{nobodys.pk}/change/"
     sent = {**form_data(client, path), "login_expiration_enabled": "on"}
@@ -62,9 +60,7 @@ def test_changes_obey_the_rules_of_the_api(client: Client) -> None:
     assert message.startswith("nobody owns this peer")
 
 
-def test_peer_gets_its_owner_and_an_expiration_at_once(
-    client: Client, owner: User
-) -> None:
+def test_peer_gets_its_owner_and_an_expiration_at_once(client: Client, owner: User):
     nobodys = peer(wg_public_key=public_key(1))
     path = f"{PEERS}{nobodys.pk}/change/"
     chosen = {"user": owner.pk, "login_expiration_enabled": "on"}
@@ -73,7 +69,7 @@ def test_peer_gets_its_owner_and_an_expiration_at_once(
     assert Peer.objects.filter(user=owner, login_expiration_enabled=True).exists()
 
 
-def test_page_shows_groups_and_state(client: Client) -> None:
+def test_page_shows_groups_and_state(client: Client):
     one = peer("one", country_code="DE")
     group("kitchen", one)
 
@@ -86,7 +82,7 @@ def test_page_shows_groups_and_state(client: Client) -> None:
     assert "selected>kitchen</option>" in form
 
 
-def test_deleting_a_user_whose_peer_routes_disables_the_router() -> None:
+def test_deleting_a_user_whose_peer_routes_disables_the_router():
     owner = person("user")
     router = Router(network=network("lab"), peer=peer(user=owner))
     router.save()
@@ -98,7 +94,7 @@ def test_deleting_a_user_whose_peer_routes_disables_the_router() -> None:
 
 
 @pytest.mark.parametrize("query", ["kitchen", "100.64.3", "ann@mesh"])
-def test_search_finds_names_addresses_and_owners(client: Client, query: str) -> None:
+def test_search_finds_names_addresses_and_owners(client: Client, query: str):
     wanted = peer("kitchen", ip="100.64.3.3", user=person("user", email="ann@mesh.dev"))
     peer("laptop", ip="100.65.0.1")
 
@@ -107,7 +103,7 @@ def test_search_finds_names_addresses_and_owners(client: Client, query: str) -> 
     assert [entry.pk for entry in found] == [wanted.pk]
 
 
-def test_page_shows_what_the_client_reports(client: Client) -> None:
+def test_page_shows_what_the_client_reports(client: Client):
     one = peer(
         go_os="linux",
         platform="x86_64",
@@ -122,7 +118,7 @@ def test_page_shows_what_the_client_reports(client: Client) -> None:
     assert "x86_64" in page
 
 
-def test_page_saved_late_keeps_who_is_connected(client: Client) -> None:
+def test_page_saved_late_keeps_who_is_connected(client: Client):
     one = peer(connected=False)
     path = f"{PEERS}{one.pk}/change/"
     shown = form_data(client, path)

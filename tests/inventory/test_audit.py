@@ -47,7 +47,7 @@ BY_ADDRESS = {
 )
 def test_each_column_has_its_code_and_target(
     name: str, before: Any, after: Any, code: str
-) -> None:
+):
     one = peer(**{name: before})
     trail = Trail()
 
@@ -71,7 +71,7 @@ def test_each_column_has_its_code_and_target(
         ("geoname_id", 5),
     ],
 )
-def test_connection_state_leaves_no_event(name: str, value: Any) -> None:
+def test_connection_state_leaves_no_event(name: str, value: Any):
     one = peer()
     trail = Trail()
 
@@ -81,7 +81,7 @@ def test_connection_state_leaves_no_event(name: str, value: Any) -> None:
     assert trail.codes == []
 
 
-def test_peer_is_described_in_full() -> None:
+def test_peer_is_described_in_full():
     trail = Trail()
 
     one = peer_create(name="Web 1", wg_public_key=KEY, ipv6="fd00::1")
@@ -100,7 +100,7 @@ def test_peer_is_described_in_full() -> None:
     }
 
 
-def test_peer_enrolled_by_a_key_names_the_key() -> None:
+def test_peer_enrolled_by_a_key_names_the_key():
     trail = Trail()
 
     peer(setup_key_id="0" * 20, setup_key_name="office key")
@@ -109,7 +109,7 @@ def test_peer_enrolled_by_a_key_names_the_key() -> None:
     assert trail.events[0].meta["setup_key_name"] == "office key"
 
 
-def test_peer_of_a_user_keeps_the_user() -> None:
+def test_peer_of_a_user_keeps_the_user():
     owner = person("user")
     peer(user=owner)
 
@@ -117,9 +117,7 @@ def test_peer_of_a_user_keeps_the_user() -> None:
         owner.delete()
 
 
-def test_deleting_many_peers_needs_few_queries(
-    django_assert_max_num_queries: Any,
-) -> None:
+def test_deleting_many_peers_needs_few_queries(django_assert_max_num_queries: Any):
     peers(30)
     trail = Trail()
 
@@ -129,7 +127,7 @@ def test_deleting_many_peers_needs_few_queries(
     assert trail.codes == ["user.peer.delete"] * 30
 
 
-def test_resource_is_described_with_its_network() -> None:
+def test_resource_is_described_with_its_network():
     trail = Trail()
 
     made = resource("printer")

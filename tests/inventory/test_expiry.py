@@ -23,7 +23,7 @@ def owner() -> User:
     return person("user")
 
 
-def test_login_ends_after_the_period(owner: User) -> None:
+def test_login_ends_after_the_period(owner: User):
     account_settings(peer_login_expiration=7200)
     now = clock.now()
     facts = {"user": owner, "login_expiration_enabled": True}
@@ -49,7 +49,7 @@ def reachable_for(span: dt.timedelta) -> None:
     StreamProcess.objects.create(started_at=clock.now() - span)
 
 
-def test_absent_peer_is_logged_out(owner: User) -> None:
+def test_absent_peer_is_logged_out(owner: User):
     reachable_for(2 * HOUR)
     account_settings(
         peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600
@@ -65,7 +65,7 @@ def test_absent_peer_is_logged_out(owner: User) -> None:
     assert trail.events[0].meta["reason"] == AWAY
 
 
-def test_who_could_not_connect_is_not_logged_out(owner: User) -> None:
+def test_who_could_not_connect_is_not_logged_out(owner: User):
     account_settings(
         peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600
     )
@@ -78,7 +78,7 @@ def test_who_could_not_connect_is_not_logged_out(owner: User) -> None:
     assert expire_logins() == 1
 
 
-def test_settings_switch_it_off(owner: User) -> None:
+def test_settings_switch_it_off(owner: User):
     account_settings(peer_login_expiration_enabled=False)
     peer(
         "old",
@@ -91,7 +91,7 @@ def test_settings_switch_it_off(owner: User) -> None:
     assert expire_logins() == 0
 
 
-def test_peer_that_nobody_owns_has_no_login() -> None:
+def test_peer_that_nobody_owns_has_no_login():
     peer(
         "server",
         login_expiration_enabled=True,
@@ -100,7 +100,7 @@ def test_peer_that_nobody_owns_has_no_login() -> None:
     assert expire_logins() == 0
 
 
-def test_housekeeping_runs_it() -> None:
+def test_housekeeping_runs_it():
     assert "expire_logins" in {job.name for job in registered_jobs()}
 
 

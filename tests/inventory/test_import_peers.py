@@ -46,7 +46,7 @@ def faults(*entries: Any) -> list[tuple[int, str, str]]:
     return [(f.line, f.field, f.message) for f in caught.value.faults]
 
 
-def test_new_peers_get_address_label_and_event() -> None:
+def test_new_peers_get_address_label_and_event():
     trail = Trail()
 
     result = peers_import(ndjson(line(1), b"\n", line(2, ip="100.64.0.9")))
@@ -59,7 +59,7 @@ def test_new_peers_get_address_label_and_event() -> None:
     assert trail.events[0].initiator_id == "system"
 
 
-def test_every_field_is_taken() -> None:
+def test_every_field_is_taken():
     owner = person("user", email="Ann@mesh.dev")
     facts: dict[str, Any] = {
         "ip": "100.70.0.1",
@@ -103,7 +103,7 @@ def test_every_field_is_taken() -> None:
 
 
 @pytest.mark.parametrize("never", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"])
-def test_time_that_clients_write_for_never_is_none(never: str) -> None:
+def test_time_that_clients_write_for_never_is_none(never: str):
     facts = {"last_seen": never, "last_login": never}
     peers_import(ndjson(line(1), line(2, **facts)))
     peers_import(ndjson(line(1, last_seen="2026-01-02T03:04:05Z")))
@@ -115,7 +115,7 @@ def test_time_that_clients_write_for_never_is_none(never: str) -> None:
     assert list(times) == [(None, None)] * 2
 
 
-def test_second_run_changes_nothing() -> None:
+def test_second_run_changes_nothing():
     lines = ndjson(line(1, ipv6="fd00::1", extra_dns_labels=["a"]), line(2))
     peers_import(lines)
     before, trail = list(Peer.objects.values()), Trail()
@@ -127,7 +127,7 @@ def test_second_run_changes_nothing() -> None:
     assert trail.codes == []
 
 
-def test_given_columns_change_and_others_stay() -> None:
+def test_given_columns_change_and_others_stay():
     peers_import(ndjson(line(1, os="Debian 12", ssh_enabled=True)))
     trail = Trail()
 
@@ -140,7 +140,7 @@ def test_given_columns_change_and_others_stay() -> None:
     assert trail.codes == ["peer.rename"]
 
 
-def test_peers_of_one_name_get_labels_of_their_own() -> None:
+def test_peers_of_one_name_get_labels_of_their_own():
     peers_import(
         ndjson(
             line(1, name="web", ip="100.64.1.2"),
@@ -201,7 +201,7 @@ BAD: list[tuple[Any, str, str]] = [
 ]
 
 
-def test_faulty_line_stops_everything() -> None:
+def test_faulty_line_stops_everything():
     peer(ip="100.64.0.77", ipv6="fd00::77")
     others = []
     for entry, field, text in BAD:
@@ -212,7 +212,7 @@ def test_faulty_line_stops_everything() -> None:
     assert others == []
 
 
-def test_all_faults_are_told_with_their_lines() -> None:
+def test_all_faults_are_told_with_their_lines():
     found = faults(line(1, ip="x", os=1), line(1), line(2), line(2), b"x\n")
 
     assert [(number, name) for number, name, _ in found] == [
@@ -223,7 +223,7 @@ def test_all_faults_are_told_with_their_lines() -> None:
     assert found[1][2] == "the peer of line 3 has this public key too"
 
 
-def test_dry_run_counts_and_writes_nothing() -> None:
+def test_dry_run_counts_and_writes_nothing():
     trail = Trail()
 
     result = peers_import(ndjson(line(1), line(2)), dry_run=True)
@@ -240,7 +240,7 @@ def run(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_command_reads_a_file(tmp_path: Path) -> None:
+def test_command_reads_a_file(tmp_path: Path):
     path = tmp_path / "peers.ndjson"
     path.write_bytes(b"".join(ndjson(line(1), line(2))))
 
@@ -256,7 +256,7 @@ def test_command_reads_a_file(tmp_path: Path) -> None:
     }
 
 
-def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch):
     data = io.BytesIO(b"".join(ndjson(line(1))))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
 
@@ -265,7 +265,7 @@ def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_line_that_does_not_end_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     data = io.BytesIO(ndjson(line(1))[0] + b"x" * 2**20)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
     with pytest.raises(CommandError, match="nothing was imported"):
@@ -275,7 +275,7 @@ def test_a_line_that_does_not_end_is_not_waited_for(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_others_write_while_lines_are_waited_for() -> None:
+def test_others_write_while_lines_are_waited_for():
     reading, writing = os.pipe()
 
     def importing() -> int:
@@ -295,9 +295,7 @@ def test_others_write_while_lines_are_waited_for() -> None:
     assert Peer.objects.count() == 3
 
 
-def test_command_names_faulty_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_names_faulty_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "peers.ndjson"
     path.write_bytes(b"".join(ndjson(line(1), line(2, ip="x"))))
 
@@ -311,12 +309,12 @@ def test_command_names_faulty_lines(
     }
 
 
-def test_command_says_that_a_file_is_missing(tmp_path: Path) -> None:
+def test_command_says_that_a_file_is_missing(tmp_path: Path):
     with pytest.raises(CommandError, match="cannot be read"):
         run(str(tmp_path / "none"))
 
 
-def test_range_that_is_used_up_is_said() -> None:
+def test_range_that_is_used_up_is_said():
     account_settings(network_range="100.64.0.0/30")
 
     with pytest.raises(InvalidArgument, match="has no free address"):
@@ -324,7 +322,7 @@ def test_range_that_is_used_up_is_said() -> None:
     assert not Peer.objects.exists()
 
 
-def test_documentation_names_every_field() -> None:
+def test_documentation_names_every_field():
     text = Path("docs/groups.md").read_text(encoding="utf-8")
     section = text.partition("\nFields: ")[2].partition(". `user`")[0]
 

@@ -36,7 +36,7 @@ def facts_of(client: Client, machine: Peer) -> dict[str, str]:
     return {fact.label: re.sub("<[^>]*>", "", str(fact.value)) for fact in facts}
 
 
-def test_a_connected_peer_says_since_when_and_from_where(client: Client) -> None:
+def test_a_connected_peer_says_since_when_and_from_where(client: Client):
     began = clock.now().replace(microsecond=0) - dt.timedelta(hours=2)
     machine = peer(
         "web",
@@ -61,7 +61,7 @@ def test_a_connected_peer_says_since_when_and_from_where(client: Client) -> None
     assert facts["Groups"] == "All, kitchen"
 
 
-def test_an_old_agent_is_compared_with_the_newest_seen(client: Client) -> None:
+def test_an_old_agent_is_compared_with_the_newest_seen(client: Client):
     old, new = peer(version="0.9.4"), peer(version="0.60.0")
     peer(version="1.0.0-rc1")
     peer(version="development")
@@ -70,17 +70,17 @@ def test_an_old_agent_is_compared_with_the_newest_seen(client: Client) -> None:
 
 
 @given(st.lists(NUMBERS.map(lambda parts: ".".join(map(str, parts))), min_size=1))
-def test_the_newest_version_is_at_least_every_other(versions: list[str]) -> None:
+def test_the_newest_version_is_at_least_every_other(versions: list[str]):
     newest = newest_version(versions)
     assert newest in versions
     assert all(at_least(newest, each) for each in versions)
 
 
-def test_nothing_is_newest_where_nothing_is_a_version() -> None:
+def test_nothing_is_newest_where_nothing_is_a_version():
     assert newest_version(["", "development", "2.0.0-rc1"]) == ""
 
 
-def test_settings_are_behind_edit_and_reports_are_read(client: Client) -> None:
+def test_settings_are_behind_edit_and_reports_are_read(client: Client):
     machine = peer("web", os="Debian 12")
     page = client.get(path_of(machine)).content.decode()
     form = client.get(f"{path_of(machine)}?edit=1").content.decode()
@@ -96,7 +96,7 @@ def test_settings_are_behind_edit_and_reports_are_read(client: Client) -> None:
     assert (machine.name, machine.os) == ("new", "Debian 12")
 
 
-def test_a_refused_form_is_shown_again_with_its_errors(client: Client) -> None:
+def test_a_refused_form_is_shown_again_with_its_errors(client: Client):
     machine = peer("web")
     sent = {"name": " ", "wg_public_key": machine.wg_public_key, "ip": machine.ip}
     page = client.post(path_of(machine), sent).content.decode()
@@ -104,7 +104,7 @@ def test_a_refused_form_is_shown_again_with_its_errors(client: Client) -> None:
     assert 'name="name"' in page
 
 
-def test_names_of_others_are_escaped(client: Client) -> None:
+def test_names_of_others_are_escaped(client: Client):
     machine = peer("<b>web", city_name="<i>", setup_key_name="<u>", version="<s>")
     page = client.get(path_of(machine)).content.decode()
     for text in ("<b>web", "<i>", "<u>", "<s>"):
@@ -113,7 +113,7 @@ def test_names_of_others_are_escaped(client: Client) -> None:
 
 def test_the_traffic_of_a_day_names_the_others_and_counts_drops(
     client: Client, owner: User
-) -> None:
+):
     web, db = peer("web"), peer("db", ip="100.64.7.2", dns_label="db")
     ends = {"source": {"id": web.pk, "type": "PEER", "name": "web", "address": web.ip}}
     ends |= {"destination": {**ends["source"], "id": db.pk, "name": "db"}}
@@ -137,7 +137,7 @@ def test_the_traffic_of_a_day_names_the_others_and_counts_drops(
     assert len(client.get(outward["drops_url"]).context["rows"]) == 1
 
 
-def test_the_newest_changes_lead_to_their_events(client: Client) -> None:
+def test_the_newest_changes_lead_to_their_events(client: Client):
     machine = peer("web")
     client.post(
         path_of(machine),
@@ -148,7 +148,7 @@ def test_the_newest_changes_lead_to_their_events(client: Client) -> None:
     assert client.get(told.url).status_code == 200
 
 
-def test_who_may_not_edit_reads_the_settings() -> None:
+def test_who_may_not_edit_reads_the_settings():
     machine = peer("web")
     auditor = client_of(person("auditor"))
     page = auditor.get(path_of(machine)).content.decode()
@@ -156,7 +156,7 @@ def test_who_may_not_edit_reads_the_settings() -> None:
     assert auditor.get(f"{path_of(machine)}?edit=1").status_code == 200
 
 
-def test_the_number_of_queries_does_not_grow_with_the_mesh(client: Client) -> None:
+def test_the_number_of_queries_does_not_grow_with_the_mesh(client: Client):
     few = asked(client, peer("one"))
     machine = peer("two")
     everybody = group("team", machine, *(peer() for _ in range(30)))

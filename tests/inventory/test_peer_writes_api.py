@@ -20,7 +20,7 @@ def owned(**facts: object) -> Peer:
     return peer("laptop", user=person("user"), **facts)
 
 
-def test_put_changes_what_is_given_and_returns_the_peer(api: Api) -> None:
+def test_put_changes_what_is_given_and_returns_the_peer(api: Api):
     one = owned()
     before = ok(api.get(f"/api/peers/{one.pk}"))
     changes = {
@@ -38,7 +38,7 @@ def test_put_changes_what_is_given_and_returns_the_peer(api: Api) -> None:
     assert ok(api.get(f"/api/peers/{one.pk}")) == after
 
 
-def test_sending_back_what_was_read_changes_nothing(api: Api) -> None:
+def test_sending_back_what_was_read_changes_nothing(api: Api):
     one = owned(ipv6="fd00::7", extra_dns_labels=["www"])
     before = ok(api.get(f"/api/peers/{one.pk}"))
     trail = Trail()
@@ -63,7 +63,7 @@ def test_sending_back_what_was_read_changes_nothing(api: Api) -> None:
 )
 def test_broken_rule_is_refused(
     api: Api, changes: Body, status: int, field: str, message: str
-) -> None:
+):
     one, other = owned(), peer()
     sent = {k: other.ip if v == "<taken>" else v for k, v in changes.items()}
     before = ok(api.get(f"/api/peers/{one.pk}"))
@@ -77,7 +77,7 @@ def test_broken_rule_is_refused(
 
 
 @pytest.mark.parametrize("kind", ["login", "inactivity"])
-def test_peer_that_nobody_owns_has_no_expiration(api: Api, kind: str) -> None:
+def test_peer_that_nobody_owns_has_no_expiration(api: Api, kind: str):
     one = peer()
     name = f"{kind}_expiration_enabled"
     answer = api.put(f"/api/peers/{one.pk}", {name: True})
@@ -88,7 +88,7 @@ def test_peer_that_nobody_owns_has_no_expiration(api: Api, kind: str) -> None:
     ok(api.put(f"/api/peers/{one.pk}", {name: False}))
 
 
-def test_ipv6_address_needs_a_group_that_has_it(api: Api) -> None:
+def test_ipv6_address_needs_a_group_that_has_it(api: Api):
     one = owned()
     team = group("team", one)
     account_settings(network_range_v6="fd00::/64")
@@ -103,7 +103,7 @@ def test_ipv6_address_needs_a_group_that_has_it(api: Api) -> None:
     assert "ipv6" not in ok(api.put(f"/api/peers/{one.pk}", {"ipv6": ""}))
 
 
-def test_deleted_peer_is_gone_everywhere(api: Api) -> None:
+def test_deleted_peer_is_gone_everywhere(api: Api):
     one = owned()
     team = group("team", one)
     trail = Trail()
@@ -114,7 +114,7 @@ def test_deleted_peer_is_gone_everywhere(api: Api) -> None:
     assert ok(api_as("owner").get(f"/api/groups/{team.pk}"))["peers"] == []
 
 
-def test_owner_of_a_peer_may_see_but_not_change_it() -> None:
+def test_owner_of_a_peer_may_see_but_not_change_it():
     account_settings(regular_users_view_blocked=False)
     someone = person("user")
     mine = peer(user=someone)
@@ -124,7 +124,7 @@ def test_owner_of_a_peer_may_see_but_not_change_it() -> None:
     assert api.delete(f"/api/peers/{mine.pk}").status == 403
 
 
-def test_renamed_peers_get_labels_of_their_own(api: Api) -> None:
+def test_renamed_peers_get_labels_of_their_own(api: Api):
     labels = {
         ok(api.put(f"/api/peers/{one.pk}", {"name": "same"}))["dns_label"]
         for one in peers(3)

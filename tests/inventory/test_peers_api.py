@@ -29,7 +29,7 @@ def let_regular_users_in() -> None:
     account_settings(regular_users_view_blocked=False)
 
 
-def test_peer_has_every_field_that_clients_know(api: Api) -> None:
+def test_peer_has_every_field_that_clients_know(api: Api):
     owner = person("user")
     moment = clock.now()
     one = peer(
@@ -106,13 +106,13 @@ def test_peer_has_every_field_that_clients_know(api: Api) -> None:
     assert listed == [{**answer.json, "accessible_peers_count": 0}]
 
 
-def test_list_is_in_the_order_of_creation(api: Api) -> None:
+def test_list_is_in_the_order_of_creation(api: Api):
     assert api.get("/api/peers").json == []
     made = peers(5)
     assert [row["id"] for row in api.get("/api/peers").json] == [p.pk for p in made]
 
 
-def test_what_is_not_known_of_a_peer_is_left_out_or_empty(api: Api) -> None:
+def test_what_is_not_known_of_a_peer_is_left_out_or_empty(api: Api):
     row = api.get(f"/api/peers/{peer().pk}").json
 
     assert "ipv6" not in row
@@ -136,7 +136,7 @@ def test_what_is_not_known_of_a_peer_is_left_out_or_empty(api: Api) -> None:
         ("name=%00", []),
     ],
 )
-def test_filters_look_for_a_part(api: Api, query: str, names: list[str]) -> None:
+def test_filters_look_for_a_part(api: Api, query: str, names: list[str]):
     peer("Web-1", ip="100.64.9.1")
     peer("web-2", ip="100.64.9.12")
     peer("ärger", ip="100.64.8.3", ipv6="fd00::a1")
@@ -147,7 +147,7 @@ def test_filters_look_for_a_part(api: Api, query: str, names: list[str]) -> None
     assert [row["name"] for row in found.json] == names
 
 
-def test_users_who_may_not_read_peers_see_their_own() -> None:
+def test_users_who_may_not_read_peers_see_their_own():
     let_regular_users_in()
     owner, other = person("user"), person("user")
     mine, theirs, nobodys = peer(user=owner), peer(user=other), peer()
@@ -161,7 +161,7 @@ def test_users_who_may_not_read_peers_see_their_own() -> None:
         assert answer.json["message"] == f"peer {hidden.pk!r} was not found"
 
 
-def test_account_may_keep_regular_users_out_altogether() -> None:
+def test_account_may_keep_regular_users_out_altogether():
     owner = person("user")
     mine = peer(user=owner)
     api = api_of(owner)
@@ -173,7 +173,7 @@ def test_account_may_keep_regular_users_out_altogether() -> None:
 @pytest.mark.parametrize("size", [1, 20])
 def test_number_of_queries_does_not_depend_on_the_data(
     size: int, api: Api, django_assert_num_queries: Callable[[int], Any]
-) -> None:
+):
     members = peers(size)
     for _ in range(size):
         group("", *members)
@@ -185,7 +185,7 @@ def test_number_of_queries_does_not_depend_on_the_data(
         api.get(f"/api/peers/{members[0].pk}")
 
 
-def test_many_peers_show_the_same_groups_as_few(monkeypatch: Any) -> None:
+def test_many_peers_show_the_same_groups_as_few(monkeypatch: Any):
     members = peers(3)
     group("a", members[0], members[2])
     group("b", members[2])
@@ -196,7 +196,7 @@ def test_many_peers_show_the_same_groups_as_few(monkeypatch: Any) -> None:
     assert peer_rows(admin) == few
 
 
-def test_rows_have_exactly_the_fields_of_the_schema() -> None:
+def test_rows_have_exactly_the_fields_of_the_schema():
     peer(ipv6="fd00::1", disapproval_reason="why", extra_dns_labels=["x"])
     peer()
     rows = peer_rows(person("admin"))
@@ -204,7 +204,7 @@ def test_rows_have_exactly_the_fields_of_the_schema() -> None:
     assert [PeerSerializer(row).data for row in rows] == rows
 
 
-def test_deleted_peer_leaves_its_groups_with_events() -> None:
+def test_deleted_peer_leaves_its_groups_with_events():
     gone, kept = peer("gone"), peer("kept")
     team = group("team", gone, kept, resources=[(gone.pk, "peer")])
     trail = Trail()

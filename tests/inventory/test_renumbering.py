@@ -25,7 +25,7 @@ def addresses(column: str = "ip") -> list[Any]:
     return list(Peer.objects.order_by("id").values_list(column, flat=True))
 
 
-def test_peers_outside_of_a_new_range_have_addresses_inside(api: Api) -> None:
+def test_peers_outside_of_a_new_range_have_addresses_inside(api: Api):
     inside = peer(ip="10.20.0.1")
     first, second = peer(ip="100.64.9.1"), peer(ip="100.64.9.2")
     trail = Trail()
@@ -43,14 +43,14 @@ def test_peers_outside_of_a_new_range_have_addresses_inside(api: Api) -> None:
     assert meta["reason"] == "the network range was changed"
 
 
-def test_more_peers_move_than_a_statement_takes_parameters(api: Api) -> None:
+def test_more_peers_move_than_a_statement_takes_parameters(api: Api):
     peers(BATCH + 100)
     with few_parameters(BATCH + 99):
         ok(change(api, network_range="10.20.0.0/16"))
     assert all(text.startswith("10.20.") for text in addresses())
 
 
-def test_peer_on_an_address_that_the_new_range_reserves_moves(api: Api) -> None:
+def test_peer_on_an_address_that_the_new_range_reserves_moves(api: Api):
     peer(ip="10.20.0.0")
     peer(ip="10.20.0.254")
     peer(ip="10.20.0.255")
@@ -61,7 +61,7 @@ def test_peer_on_an_address_that_the_new_range_reserves_moves(api: Api) -> None:
     assert addresses() == ["10.20.0.1", "10.20.0.2", "10.20.0.3", "10.20.0.253"]
 
 
-def test_range_without_room_for_all_peers_is_refused(api: Api) -> None:
+def test_range_without_room_for_all_peers_is_refused(api: Api):
     peers(14)
     before, trail = addresses(), Trail()
 
@@ -75,7 +75,7 @@ def test_range_without_room_for_all_peers_is_refused(api: Api) -> None:
     assert trail.codes == []
 
 
-def test_ipv6_addresses_follow_their_range(api: Api) -> None:
+def test_ipv6_addresses_follow_their_range(api: Api):
     team = group("team", peer())
     peer()
     enabled = {"ipv6_enabled_groups": [team.pk]}
@@ -102,7 +102,7 @@ def test_ipv6_addresses_follow_their_range(api: Api) -> None:
         ("network_range_v6", "2001:4860::/32"),
     ],
 )
-def test_public_range_is_refused(api: Api, setting: str, text: str) -> None:
+def test_public_range_is_refused(api: Api, setting: str, text: str):
     answer = change(api, **{setting: text})
 
     assert answer.status == 422
@@ -111,7 +111,7 @@ def test_public_range_is_refused(api: Api, setting: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["ip", "ipv6"])
-def test_address_sent_back_unchanged_always_passes(api: Api, column: str) -> None:
+def test_address_sent_back_unchanged_always_passes(api: Api, column: str):
     one = peer(ip="192.0.2.9", ipv6="2001:db8::9")  # as another service gave them
     shown = ok(api.get(f"/api/peers/{one.pk}"))
 
@@ -122,7 +122,7 @@ def test_address_sent_back_unchanged_always_passes(api: Api, column: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["100.64.0.0", "100.127.255.254", "100.127.255.255"])
-def test_reserved_address_is_given_to_nobody(api: Api, text: str) -> None:
+def test_reserved_address_is_given_to_nobody(api: Api, text: str):
     one = peer(ip="100.64.3.3")
 
     answer = api.put(f"/api/peers/{one.pk}", {"ip": text})
