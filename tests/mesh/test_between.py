@@ -68,9 +68,9 @@ def test_peers_that_are_alike_have_one_verdict(
 def test_who_would_route_a_place_again_is_alike_to_nobody_on_the_way_there() -> None:
     made = account()
     [route] = made.routes
-    staff = made.members | {"staff": frozenset("ad")}
+    staff = {**made.members, "staff": frozenset("ad")}
     off = replace(route, id="off", peer="a", enabled=False)
-    peers = made.peers | {"d": machine("d", "dora", "100.64.0.9")}
+    peers = {**made.peers, "d": machine("d", "dora", "100.64.0.9")}
     mesh = Remembering(replace(made, members=staff, peers=peers, routes=(route, off)))
     allowed = {p: verdict(mesh, p, OFFICE, Traffic("tcp", 5432)).allowed for p in "ad"}
     assert allowed == {"a": False, "d": True}
