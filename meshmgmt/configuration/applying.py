@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import jsonschema
 from rest_framework.exceptions import ValidationError
 
 from dns.api.serializers import DnsSettingsSerializer
@@ -30,6 +29,9 @@ from meshmgmt.plans.planner import carried_out
 
 def check_form(document: Any) -> None:
     """Raise InvalidArgument, with the place, for what is no such document."""
+    # For seconds where the parsers of its optional formats are installed, too.
+    import jsonschema  # noqa: PLC0415
+
     validator = jsonschema.Draft202012Validator(schema())
     faults = sorted(validator.iter_errors(document), key=lambda fault: fault.json_path)
     if faults:
