@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -75,17 +76,27 @@ def copy_files(source: Path, folder: Path) -> None:
     shutil.copytree(source, folder, ignore=aside, dirs_exist_ok=True)
 
 
-def _made(content: str) -> Path:
-    folder = path() / content
+def once(name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder of this run, which the first process that asks for it makes."""
+    folder = path() / name
     done = folder.with_suffix(".done")
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            if before := CONTENTS[content][0]:
-                copy_data(before, folder)
-            add(content, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
             done.touch()
     return folder
+
+
+def _made(content: str) -> Path:
+    def make(folder: Path) -> None:
+        if before := CONTENTS[content][0]:
+            copy_data(before, folder)
+        add(content, folder)
+
+    return once(content, make)
 
 
 def add(content: str, folder: Path, url: str = "") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from tests.runfolder import clean_environ
+from tests.runfolder import clean_environ, once
 
 FOLDERS = ("meshmgmt", "dns", "groups", "events", "observability", "templates")
 ASIDE = ("requirements", "deploy", "scripts")
@@ -17,9 +17,13 @@ ELSEWHERE = (("one", "UTC", 0o002), ("two", "Asia/Tokyo", 0o077))
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def built() -> tuple[Path, Path]:
     """What `make dist` makes of a repository with what is here, in two folders."""
-    folder = tmp_path_factory.mktemp("dist")
+    folder = once("dist", _distribute)
+    return folder / "one", folder / "two"
+
+
+def _distribute(folder: Path) -> None:
     source = folder / "source"
     source.mkdir()
     for name in (*FOLDERS, *ASIDE):
@@ -31,7 +35,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for words in (("init", "-q"), ("add", "."), nobody):
         subprocess.run(["git", *words], cwd=source, check=True)
     build(folder, "dist")
-    return folder / "one", folder / "two"
 
 
 def build(folder: Path, script: str) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 import meshmgmt
 from tests.programs import program, running
+from tests.runfolder import once
 from tests.servers import free_port
 from tests.serving.chroots import Copy, booted, copied
 from tests.serving.conftest import build
@@ -38,16 +39,17 @@ done
 
 
 @pytest.fixture(scope="module")
-def packages(
-    built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Path]:
+def packages(built: tuple[Path, Path]) -> tuple[Path, Path]:
     """What `make deb` makes of what is here, twice."""
     program("dpkg-deb")
     if not Path(PYTHON).exists():
         pytest.skip(f"{PYTHON} is not installed")
-    folder = tmp_path_factory.mktemp("deb")
-    shutil.copytree(built[0].parent, folder, dirs_exist_ok=True, symlinks=True)
-    build(folder, "deb")
+
+    def package(folder: Path) -> None:
+        shutil.copytree(built[0].parent, folder, dirs_exist_ok=True, symlinks=True)
+        build(folder, "deb")
+
+    folder = once("deb", package)
     [one], [two] = folder.glob("one/*.deb"), folder.glob("two/*.deb")
     return one, two
 
