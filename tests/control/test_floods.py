@@ -137,10 +137,10 @@ def test_of_many_wrong_keys_in_flight_few_are_looked_up_and_honest_logins_go_on(
                 return ends
 
     ends = run(scenario())
-    looked_up = ends.pop("PERMISSION_DENIED")
-    # A slow machine may begin a second minute of the limit.
-    assert WRONG_KEYS.count <= looked_up <= 2 * WRONG_KEYS.count
-    assert ends == {"RESOURCE_EXHAUSTED": KEYS - looked_up}
+    # A slow machine may begin a second minute of the limit, and gRPC gives calls up that
+    # wait for half a minute.
+    assert 0 < ends.pop("PERMISSION_DENIED") <= 2 * WRONG_KEYS.count
+    assert not ends.keys() - {"RESOURCE_EXHAUSTED", "CANCELLED"}
     assert honest
 
 

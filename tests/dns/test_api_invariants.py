@@ -181,7 +181,7 @@ def test_rules_hold_after_any_writes(
 @pytest.mark.timeout(900)
 @pytest.mark.django_db
 @settings(
-    max_examples=100,
+    max_examples=60,
     suppress_health_check=[*_no_fixture_check, HealthCheck.too_slow],
 )
 @given(operations=st.lists(_operations, min_size=10, max_size=40))

@@ -86,7 +86,7 @@ def test_verdict_is_what_agents_do_with_packets(snapshot: Snapshot) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=160, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(snapshots())
 def test_verdict_is_what_agents_do_with_many_packets(snapshot: Snapshot) -> None:
     check_packets(snapshot, asked=19)

@@ -399,6 +399,10 @@ def test_the_command_publishes_at_once_and_elsewhere(
     write(5)
     assert f"no tree heads were published in {file} yet" in command("heads")
     assert f"no tree heads were published in {file} yet" in command("verify")
+    blank = tmp_path / "blank"
+    blank.touch()
+    said = command("verify", "--heads", str(blank))
+    assert f"no tree heads were published in {blank} yet" in said
     assert "1 new in" in command("heads", "--publish")
     [head] = lines(file)
     assert f"({head['tree_size']} events, root {head['root_hash'][:16]})" in command(

@@ -77,8 +77,9 @@ def verify(out: OutputWrapper, options: dict[str, Any]) -> None:
         if any(fault["kind"] == "published" for fault in report.faults):
             out.write(f"{published.HINT} (docs/backup.md)")
         out.write(_seen(report))
-        if not files:
-            out.write(f"no tree heads were published in {own} yet")
+        if not report.published_heads:
+            places = ", ".join(map(str, files or [own]))
+            out.write(f"no tree heads were published in {places} yet")
     if report.faults:
         raise CommandError(f"faults: {len(report.faults)}", returncode=FAULTY)
 
