@@ -352,7 +352,7 @@ def asker(path: str, events: list[Event], keep: dict[str, Keep]) -> Callable[...
     return ask
 
 
-@pytest.mark.parametrize("examples", [120, pytest.param(800, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [120, pytest.param(400, marks=pytest.mark.slow)])
 def test_traffic_filters_answer_like_naive_ones(examples: int) -> None:
     events = stored(TRAFFIC, traffic_pool())
     questions = st.tuples(traffic_params, st.just(""), st.just("desc"))
@@ -362,7 +362,7 @@ def test_traffic_filters_answer_like_naive_ones(examples: int) -> None:
 
 
 @pytest.mark.usefixtures("known_users")
-@pytest.mark.parametrize("examples", [120, pytest.param(800, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [120, pytest.param(400, marks=pytest.mark.slow)])
 def test_proxy_filters_answer_like_naive_ones(examples: int) -> None:
     events = stored(PROXY, proxy_pool())
     orders = st.sampled_from(["", "asc", "desc", "DESC"])

@@ -304,7 +304,7 @@ entries = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("examples", [25, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [25, pytest.param(200, marks=pytest.mark.slow)])
 def test_the_serializers_are_the_schema_of_the_fast_path(
     api: Api, examples: int
 ) -> None:

@@ -285,7 +285,7 @@ def test_histories_are_taken_back_to_their_beginning() -> None:
 
 @pytest.mark.slow
 def test_long_histories_are_taken_back_to_their_beginning() -> None:
-    check_histories(examples=2, writes=120)
+    check_histories(examples=2, writes=80)
 
 
 class TestRulesThatHoldForRevertsToo:
