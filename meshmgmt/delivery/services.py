@@ -23,7 +23,7 @@ from meshmgmt.core.errors import (
 )
 from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
-from meshmgmt.delivery.feeds import FEEDS, filter_errors
+from meshmgmt.delivery.feeds import FEEDS, filter_errors, is_replaying
 from meshmgmt.delivery.models import CONFIGURED, Subscription
 from meshmgmt.delivery.rules import (
     MAX_EVENTS,
@@ -99,13 +99,20 @@ def subscription_replay(
 ) -> None:
     """Send the events of a time range again, before any new ones.
 
-    `end` is now unless given. Raises NotFound, InvalidArgument.
+    `end` is now unless given.
+    Raises NotFound, InvalidArgument, and Conflict while another range is being sent.
     """
     until = clock.now() if end is None else end
     if until < start:
         raise InvalidArgument.about("until", "until must not be before from")
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
+        if is_replaying(subscription):
+            raise Conflict(
+                f"{subscription.replay_from:%Y-%m-%dT%H:%M:%SZ} to"
+                f" {subscription.replay_until:%Y-%m-%dT%H:%M:%SZ} is still being sent"
+                " again: wait for the end of that"
+            )
         times = {"replay_from": start, "replay_until": until, "replay_after": None}
         _set_state(subscription.pk, **_AFRESH, **times)
         told = {"from": start.isoformat(), "until": until.isoformat()}

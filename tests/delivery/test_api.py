@@ -186,6 +186,22 @@ def test_the_state_tells_what_is_to_come(api: Api) -> None:
     assert blank.fields.keys() == {"until"}
 
 
+def test_a_replay_that_still_runs_refuses_another(api: Api) -> None:
+    one = f"{PATH}/{api.post(PATH, {**BODY, 'filters': {}}).json['id']}"
+    assert api.post(f"{one}/replay", {"from": "-1h"}).status == 200
+    state = api.get(f"{one}/state").json
+    again = api.post(f"{one}/replay", {"from": "2026-01-01"})
+    assert again.status == 409
+    running = f"{state['replay_from'][:19]}Z to {state['replay_until'][:19]}Z is still"
+    assert again.json["message"].startswith(running)
+    assert api.get(f"{one}/state").json["replay_from"] == state["replay_from"]
+    page = f"/admin/delivery/subscription/{Subscription.objects.get().pk}/sending/"
+    sent = {"replay": "1", "start": "2026-01-01", "until": ""}
+    shown = client_of(person("admin")).post(page, sent)
+    assert shown.status_code == 200
+    assert running in shown.content.decode()
+
+
 def test_dead_letters_are_listed_and_forgotten(api: Api) -> None:
     from meshmgmt.delivery import worker  # noqa: PLC0415
 

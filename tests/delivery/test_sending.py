@@ -19,6 +19,7 @@ from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from groups.services import group_create
 from meshmgmt.core import clock
+from meshmgmt.core.errors import Conflict
 from meshmgmt.delivery import worker
 from meshmgmt.delivery.feeds import following
 from meshmgmt.delivery.models import DeadLetter, Subscription
@@ -262,6 +263,39 @@ def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
     done = deliver(pk)
     assert receiver.confirmed == ["m1", "m2", "m3", "new"]
     assert done.replay_from is None
+
+
+def test_a_second_replay_is_refused_until_the_first_is_sent(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    pk = subscribe("proxy").subscription.pk
+    arrive("old", timestamp=moment(50))
+    arrive("new", timestamp=moment(10))
+    deliver(pk)
+    start, middle = (clock.now() - timedelta(minutes=m) for m in (60, 30))
+
+    def again(since: datetime) -> None:
+        subscription_replay(subscription_id=pk, start=since, end=None)
+
+    def refused() -> None:
+        with pytest.raises(Conflict, match=f"{start:%Y-%m-%dT%H:%M:%SZ} to "):
+            again(middle)
+
+    again(start)
+    refused()
+    receiver.messages.clear()
+    receiver.behaviours = [answer(204), answer(503)]
+    Subscription.objects.filter(pk=pk).unaudited_update(batch_limit=1)
+    deliver(pk)
+    refused()
+    done = deliver(pk)
+    sent = [event["id"] for m in receiver.messages for event in m["data"]]
+    assert (sent, done.replay_from) == (["old", "new", "new"], None)
+    receiver.confirmed.clear()
+    again(clock.now())  # nothing is left of this one
+    again(middle)
+    deliver(pk)
+    assert receiver.confirmed == ["new"]
 
 
 def test_of_large_events_no_more_are_read_than_are_sent(
