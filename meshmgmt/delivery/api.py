@@ -108,7 +108,10 @@ class DeadLetterSerializer(ObjectSerializer):
 
 @extend_schema_field({"type": "string", "format": "date-time"})
 class InstantField(serializers.Field[Any, Any, Any, Any]):
-    """An ISO 8601 date and time, as in queries; `-24h` is a day ago."""
+    """An ISO 8601 date and time, as in queries; `-24h` is a day ago.
+
+    `end` makes a date alone mean the end of that day.
+    """
 
     default_error_messages = {
         "required": REQUIRED,
@@ -116,10 +119,15 @@ class InstantField(serializers.Field[Any, Any, Any, Any]):
         "invalid": "must be an ISO 8601 date and time",
     }
 
+    def __init__(self, *, end: bool = False, **extra: Any) -> None:
+        super().__init__(**extra)
+        self.end = end
+
     def to_internal_value(self, data: object) -> datetime:
         """Return the instant. Fails with `invalid`."""
         try:
-            return parse_query_instant(data if isinstance(data, str) else "")
+            text = data if isinstance(data, str) else ""
+            return parse_query_instant(text, end=self.end)
         except (ValueError, OverflowError):
             self.fail("invalid")
 
@@ -128,7 +136,11 @@ class ReplayRequestSerializer(ObjectSerializer):
     """Which events are sent again, by their times."""
 
     until = InstantField(
-        source="end", default=None, allow_null=True, help_text="Now, unless given"
+        end=True,
+        source="end",
+        default=None,
+        allow_null=True,
+        help_text="Now, unless given; a date alone is the end of that day",
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:  # type: ignore[type-arg]
