@@ -81,11 +81,33 @@
     return 2 ** Math.ceil(Math.log2(wanted));
   }
 
-  /* A bar's label, shortened to what half of the chart can hold. */
+  /* The length of what two texts begin with alike. */
+  function alike(one, other) {
+    let length = 0;
+    while (length < one.length && one[length] === other[length]) length += 1;
+    return length;
+  }
+
+  /* A bar's label, shortened to its room where it is like another, not where they differ. */
   function shortened(index) {
-    const text = this.getLabelForValue(index);
-    const room = Math.floor(this.chart.width / 2 / 7);
-    return text.length > room ? `${text.slice(0, room - 1)}…` : text;
+    const { ctx, options } = this;
+    const room = this.maxWidth - options.ticks.padding - options.grid.tickLength;
+    ctx.font = Chart.helpers.toFont(options.ticks.font).string;
+    const wide = (text) => ctx.measureText(text).width;
+    const cut = (text, most) => {
+      if (wide(text) <= most) return text;
+      let length = Math.floor(most);
+      while (length > 0 && wide(`${text.slice(0, length)}…`) > most) length -= 1;
+      return `${text.slice(0, length)}…`;
+    };
+    const labels = this.getLabels();
+    const text = labels[index];
+    const others = labels.filter((_, n) => n !== index);
+    const same = Math.max(0, ...others.map((other) => alike(text, other)));
+    const start = cut(text, room);
+    if (start === text || same < start.length - 1) return start;
+    const end = cut(text.slice(same), room / 2);
+    return cut(text.slice(0, same), room - wide(end)) + end;
   }
 
   function axes(summary, shown, valueAxis, greatest) {
