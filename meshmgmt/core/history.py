@@ -37,7 +37,10 @@ def moment_of(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
-            raise BadRequest(f"{PARAMETER}: must say its time zone, such as Z for UTC")
+            zone = "time zone, such as Z for UTC"
+            is_day = len(text) <= len("2026-01-31")
+            lacking = f"time of day and its {zone}" if is_day else zone
+            raise BadRequest(f"{PARAMETER}: must say its {lacking}")
         # Databases know fewer offsets than Python does.
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:

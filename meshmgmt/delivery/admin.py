@@ -157,10 +157,7 @@ class SubscriptionForm(ServiceForm):
 
 def _at_input(fault: FieldError) -> FieldError:
     place, _, name = fault.field.partition(".")
-    if place == "target":
-        return replace(fault, field=name)
-    text = f"{name}: {fault.message}" if name else fault.message
-    return replace(fault, field=place, message=text)
+    return replace(fault, field=name if place == "target" else place)
 
 
 def _preview(subscription: Subscription) -> SafeString | None:

@@ -136,12 +136,16 @@ def filter_errors(stream: str, filters: dict[str, Any]) -> Iterator[FieldError]:
     feed = FEEDS[stream]
     chosen = feed.filterset(_query(filters), feed.all())
     for name in sorted(filters.keys() - chosen.form.fields.keys()):
-        yield FieldError(f"filters.{name}", f"is no filter of the stream {stream}")
+        yield FieldError(
+            f"filters.{name}", f"{name} is no filter of the stream {stream}"
+        )
     faults = faults_of(chosen.form)
     for name, texts in faults.items():
-        yield from (FieldError(f"filters.{name}", text) for text in texts)
+        yield from (FieldError(f"filters.{name}", f"{name}: {text}") for text in texts)
     if not faults and chosen.short_search:
-        text = "is too short: lists look for that in their newest events alone"
+        text = (
+            "the search is too short: lists look for that in their newest events alone"
+        )
         yield FieldError("filters.search", text)
 
 

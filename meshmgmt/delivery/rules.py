@@ -45,31 +45,35 @@ def subscription_errors(
     called = subscription["name"]
     fits = called.strip() and len(called) <= MAX_NAME
     if not fits or not called.isprintable():
-        yield FieldError("name", f"must be 1 to {MAX_NAME} printable characters")
+        yield FieldError(
+            "name", f"the name must be 1 to {MAX_NAME} printable characters"
+        )
     for name, value in subscription["filters"].items():
         texts = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str) for text in texts):
-            yield FieldError(f"filters.{name}", "must be a text or an array of texts")
+            text = f"the filter {name} must be a text or an array of texts"
+            yield FieldError(f"filters.{name}", text)
         if name in _TIMES:
-            yield FieldError(
-                f"filters.{name}", "is not for subscriptions: a replay has times"
-            )
+            text = f"{name} is not for subscriptions: a replay has times"
+            yield FieldError(f"filters.{name}", text)
     yield from _target_errors(subscription["target"], allowed)
 
 
 def _target_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
     kind = str(target.get("type"))
     if kind not in _FIELDS:
-        yield FieldError("target.type", f"must be one of {', '.join(_FIELDS)}")
+        text = f"the type of a target must be one of {', '.join(_FIELDS)}"
+        yield FieldError("target.type", text)
         return
     wanted = _FIELDS[kind]
     for name in sorted(target.keys() - {*wanted, "type"}):
-        yield FieldError(f"target.{name}", f"is not for a target of type {kind}")
+        yield FieldError(f"target.{name}", f"{name} is not for a target of type {kind}")
     for name in wanted:
         if name in target:
             fault = _fault(name, target[name], allowed)
         else:
-            fault = "" if name == "tls" else f"is required for a target of type {kind}"
+            text = f"{name} is required for a target of type {kind}"
+            fault = "" if name == "tls" else text
         if fault:
             yield FieldError(f"target.{name}", fault)
 
@@ -80,13 +84,15 @@ def _fault(name: str, value: Any, allowed: Allowed) -> str:
         case "url":
             return url_fault(value, allowed.plain_http)
         case "host" if not _HOST.fullmatch(value):
-            return "must be a host name or an IP address"
+            return "the host must be a host name or an IP address"
         case "port" if not 1 <= value <= MAX_PORT:
-            return f"must be between 1 and {MAX_PORT}"
+            return f"the port must be between 1 and {MAX_PORT}"
         case "path" if not _PATH.fullmatch(value):
-            return "must be a relative path of letters, digits, '.', '_', '-' and '/'"
+            return (
+                "the path must be relative, of letters, digits, '.', '_', '-' and '/'"
+            )
         case "path" if not allowed.files:
-            return "needs SVC_DELIVERY_DIR, which is not set"
+            return "the path needs SVC_DELIVERY_DIR, which is not set"
     return ""
 
 
@@ -96,13 +102,13 @@ def url_fault(url: str, plain_http: bool) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        return "must be an address such as https://HOST/PATH"
+        return "the URL must be an address such as https://HOST/PATH"
     if not re.fullmatch(r"[!-~]{1,2000}", url) or not parts.hostname or port == 0:
-        return "must be an address such as https://HOST/PATH"
+        return "the URL must be an address such as https://HOST/PATH"
     if parts.scheme != "https" and not (plain_http and parts.scheme == "http"):
-        return f"must begin {'http:// or ' if plain_http else ''}https://"
+        return f"the URL must begin with {'http:// or ' if plain_http else ''}https://"
     if parts.username is not None or parts.fragment:
-        return "must hold no credentials and no fragment"
+        return "the URL must hold no credentials and no fragment"
     return ""
 
 

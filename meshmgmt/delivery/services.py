@@ -174,7 +174,7 @@ def _refuse_others(before: Subscription, changes: Mapping[str, Any]) -> None:
     }
     text = "cannot be changed: make another subscription"
     raise_field_errors(
-        FieldError(name, text) for name, kept in same.items() if not kept
+        FieldError(name, f"{name} {text}") for name, kept in same.items() if not kept
     )
 
 
@@ -186,7 +186,9 @@ def _fill(subscription: Subscription, changes: Mapping[str, Any]) -> None:
     allowed = Allowed(svc.delivery_plain_http, svc.delivery_dir is not None)
     faults = list(subscription_errors(values, allowed))
     if stream not in FEEDS:
-        faults.append(FieldError("stream", f"must be one of {', '.join(FEEDS)}"))
+        faults.append(
+            FieldError("stream", f"the stream must be one of {', '.join(FEEDS)}")
+        )
     elif not any(fault.field.startswith("filters") for fault in faults):
         faults += filter_errors(stream, values["filters"])
     if Subscription.objects.filter(name=name).exclude(pk=subscription.pk).exists():

@@ -118,22 +118,38 @@ class TestSubscriptions(ResourceContract):
         return {name: value for name, value in made.items() if name != "secret"}
 
     def refused(self) -> Iterator[Fault]:
-        yield {"name": " "}, 422, "name", ""
+        yield {"name": " "}, 422, "name", "the name must be"
         yield {"name": f"to SIEM {TAKEN}"}, 409, "name", ""
-        yield {"stream": "dns"}, 422, "stream", ""
-        yield {"filters": {"colour": "red"}}, 422, "filters.colour", ""
+        yield {"stream": "dns"}, 422, "stream", "the stream must be one of"
+        yield (
+            {"filters": {"colour": "red"}},
+            422,
+            "filters.colour",
+            "colour is no filter",
+        )
         for value in ("nothing.*", "ab"):
             field = "activity_code" if "." in value else "search"
-            yield {"filters": {field: value}}, 422, f"filters.{field}", ""
-        yield {"filters": {"start_date": "-24h"}}, 422, "filters.start_date", ""
-        yield {"filters": {"target_id": ["a", "b"]}}, 422, "filters.target_id", ""
-        yield {"filters": {"search": 5}}, 422, "filters.search", ""
+            yield {"filters": {field: value}}, 422, f"filters.{field}", field[:6]
+        yield (
+            {"filters": {"start_date": "-24h"}},
+            422,
+            "filters.start_date",
+            "start_date is not",
+        )
+        twice = "target_id: is given more than once"
+        yield {"filters": {"target_id": ["a", "b"]}}, 422, "filters.target_id", twice
+        yield (
+            {"filters": {"search": 5}},
+            422,
+            "filters.search",
+            "the filter search must be",
+        )
         for target, part in (
-            ({"type": "webhook", "url": "http://a.test/"}, "url"),
+            ({"type": "webhook", "url": "http://a.test/"}, "URL"),
             ({"type": "file", "path": "x"}, "path"),
             ({"type": "syslog", "host": "a"}, "port"),
         ):
-            yield {"target": target}, 422, f"target.{part}", ""
+            yield {"target": target}, 422, f"target.{part.lower()}", part
         yield {"target": "x"}, 400, "target", ""
         yield {"enabled": "yes"}, 400, "enabled", ""
 
