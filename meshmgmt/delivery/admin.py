@@ -38,6 +38,7 @@ from meshmgmt.delivery.services import (
     subscription_create,
     subscription_delete,
     subscription_replay,
+    subscription_replay_stop,
     subscription_secret,
     subscription_test,
     subscription_tried,
@@ -266,6 +267,9 @@ class SubscriptionAdmin(SecretPages):
         if "test" in request.POST:
             subscription_test(subscription_id=pk)
             said = "A test event is sent within seconds."
+        elif "stop" in request.POST:
+            subscription_replay_stop(subscription_id=pk)
+            said = "Nothing more is sent again."
         elif not form.is_valid():
             return False
         else:

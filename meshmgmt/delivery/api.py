@@ -222,6 +222,13 @@ class SubscriptionViewSet(ResourceViewSet):
         services.subscription_replay(subscription_id=identifier, **data)
         return Response(state_row(self.subscription))
 
+    @extend_schema(responses=_STATE)
+    @replay.mapping.delete
+    def stop_replay(self, request: Request, **kwargs: Any) -> Response:
+        """Send nothing more again, and go on with what is new."""
+        services.subscription_replay_stop(subscription_id=self.identifier)
+        return Response(state_row(self.subscription))
+
     @extend_schema(request=EmptySerializer, responses=_STATE)
     @action(**_DEED)
     def test(self, request: Request, **kwargs: Any) -> Response:

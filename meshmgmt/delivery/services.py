@@ -111,12 +111,23 @@ def subscription_replay(
             raise Conflict(
                 f"{subscription.replay_from:%Y-%m-%dT%H:%M:%SZ} to"
                 f" {subscription.replay_until:%Y-%m-%dT%H:%M:%SZ} is still being sent"
-                " again: wait for the end of that"
+                " again: wait for the end of that, or stop it"
             )
         times = {"replay_from": start, "replay_until": until, "replay_after": None}
         _set_state(subscription.pk, **_AFRESH, **times)
         told = {"from": start.isoformat(), "until": until.isoformat()}
         _record(Activity.EVENT_SUBSCRIPTION_REPLAY, subscription, **told)
+
+
+def subscription_replay_stop(*, subscription_id: str) -> None:
+    """Go on with new events, whatever is left to be sent again. Raises NotFound."""
+    with account_write():
+        subscription = found(Subscription, subscription_id, kind=KIND)
+        if (start := subscription.replay_from) is not None:
+            nothing = {"replay_from": None, "replay_until": None, "replay_after": None}
+            _set_state(subscription.pk, **_AFRESH, **nothing)
+            told = {"stopped": start.isoformat()}
+            _record(Activity.EVENT_SUBSCRIPTION_REPLAY, subscription, **told)
 
 
 def subscription_test(*, subscription_id: str) -> None:

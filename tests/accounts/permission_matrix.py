@@ -88,6 +88,7 @@ POST    /api/events/proxy                                   events C
 GET     /api/events/proxy/summary                           events R
 GET     /api/events/subscriptions/{subscriptionId}/dead-letters  events R
 POST    /api/events/subscriptions/{subscriptionId}/replay   events U
+DELETE  /api/events/subscriptions/{subscriptionId}/replay   events U
 GET     /api/events/subscriptions/{subscriptionId}/state    events R
 POST    /api/events/subscriptions/{subscriptionId}/secret   events U
 POST    /api/events/subscriptions/{subscriptionId}/test     events U

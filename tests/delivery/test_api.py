@@ -14,9 +14,9 @@ from meshmgmt.delivery.models import DeadLetter, Subscription
 from observability.metrics import scrape
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.api_client import Api
-from tests.factories import group
+from tests.factories import Trail, group
 from tests.people import api_as, person
-from tests.resource_contract import TAKEN, Body, Fault, ResourceContract
+from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok
 
 pytestmark = pytest.mark.django_db
 
@@ -216,6 +216,24 @@ def test_a_replay_that_still_runs_refuses_another(api: Api) -> None:
     shown = client_of(person("admin")).post(page, sent)
     assert shown.status_code == 200
     assert running in shown.content.decode()
+
+
+def test_a_replay_is_stopped_and_told_once(api: Api) -> None:
+    one = f"{PATH}/{api.post(PATH, {**BODY, 'filters': {}}).json['id']}"
+    page = f"/admin/delivery/subscription/{Subscription.objects.get().pk}/sending/"
+    browser = client_of(person("admin"))
+
+    def stop_on_the_page() -> None:
+        assert browser.post(page, {"stop": "1"}).status_code == 302
+
+    for stop in (lambda: ok(api.delete(f"{one}/replay")), stop_on_the_page):
+        ok(api.post(f"{one}/replay", {"from": "-1h"}))
+        trail = Trail()
+        for _ in range(2):
+            stop()
+            assert ok(api.get(f"{one}/state"))["replay_from"] is None
+        assert trail.codes == ["event.subscription.replay"]
+        assert trail.events[0].meta["stopped"]
 
 
 def test_dead_letters_are_listed_and_forgotten(api: Api) -> None:
