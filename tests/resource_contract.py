@@ -151,17 +151,13 @@ class CreatedResourceContract:
             ("DELETE", f"{where}/{made['id']}", None),
         ]
 
-    def test_created_object_is_returned_as_it_will_be_read(
-        self, api: Api, where: str
-    ) -> None:
+    def test_created_object_is_returned_as_it_will_be_read(self, api: Api, where: str):
         made = self.readable(self.make(api, where))
         if self.read_by_id:
             assert ok(api.get(f"{where}/{made['id']}")) == made
         assert made in ok(api.get(where))
 
-    def test_answer_shows_what_was_sent_and_what_it_means(
-        self, api: Api, where: str
-    ) -> None:
+    def test_answer_shows_what_was_sent_and_what_it_means(self, api: Api, where: str):
         for body, beside in self.answered():
             made = self.readable(self.create(api, where, body))
             assert self.meant(made) == present(body | beside), body
@@ -170,12 +166,12 @@ class CreatedResourceContract:
                 self.check_kept(api, one, made)
             ok(api.delete(one))
 
-    def test_list_is_in_order_of_creation(self, api: Api, where: str) -> None:
+    def test_list_is_in_order_of_creation(self, api: Api, where: str):
         before = [entry["id"] for entry in ok(api.get(where))]
         made = [self.make(api, where, number)["id"] for number in (3, 1, 2)]
         assert [entry["id"] for entry in ok(api.get(where))] == [*before, *made]
 
-    def test_each_required_field_is_asked_for(self, api: Api, where: str) -> None:
+    def test_each_required_field_is_asked_for(self, api: Api, where: str):
         for name in self.required:
             body = self.body()
             del body[name]
@@ -185,7 +181,7 @@ class CreatedResourceContract:
             assert list(answer.fields) == [name]
             assert trail.codes == []
 
-    def test_wrong_json_types_are_400(self, api: Api, where: str) -> None:
+    def test_wrong_json_types_are_400(self, api: Api, where: str):
         for name in self.body():
             answer = api.post(where, self.body() | {name: 1.5})
             assert answer.status == 400, name
@@ -193,9 +189,7 @@ class CreatedResourceContract:
         for no_object in (b"", b"[]", b"{", b'"x"', b"\xff"):
             assert api.post(where, no_object).status == 400, no_object
 
-    def test_broken_rule_is_refused_and_nothing_written(
-        self, api: Api, where: str
-    ) -> None:
+    def test_broken_rule_is_refused_and_nothing_written(self, api: Api, where: str):
         self.make(api, where, TAKEN)
         made = self.make(api, where, 9)
         faults = list(self.refused())
@@ -211,7 +205,7 @@ class CreatedResourceContract:
         assert [row["id"] for row in ok(api.get(where))] == before
         assert self.readable(made) in ok(api.get(where))
 
-    def test_creation_and_deletion_are_audited(self, api: Api, where: str) -> None:
+    def test_creation_and_deletion_are_audited(self, api: Api, where: str):
         self.body()  # what the body refers to is made before
         created = Trail()
         made = self.make(api, where)
@@ -228,16 +222,14 @@ class CreatedResourceContract:
         for method in ("GET", "DELETE"):
             assert api.call(method, f"{where}/{made['id']}").status == 404
 
-    def test_version_of_the_list_changes_with_what_it_shows(
-        self, api: Api, where: str
-    ) -> None:
+    def test_version_of_the_list_changes_with_what_it_shows(self, api: Api, where: str):
         self.make(api, where)
         first = {"If-None-Match": api.get(where).headers["ETag"]}
         assert api.get(where, **first).status == 304
         self.make(api, where, 2)
         assert api.get(where, **first).status == 200
 
-    def test_plan_is_what_the_write_then_does(self, api: Api, where: str) -> None:
+    def test_plan_is_what_the_write_then_does(self, api: Api, where: str):
         made = self.readable(self.make(api, where, 2))
         for method, path, sent in self.writes(where, made):
             before = stored()
@@ -250,9 +242,7 @@ class CreatedResourceContract:
             codes = [event["activity_code"] for event in planned["plan"]["events"]]
             assert trail.codes == codes != []
 
-    def test_number_of_queries_does_not_depend_on_the_data(
-        self, api: Api, where: str
-    ) -> None:
+    def test_number_of_queries_does_not_depend_on_the_data(self, api: Api, where: str):
         self.make(api, where, 1)
         ok(api.get("/api/users/current"))  # the token's last use is stored now
         counts = []
@@ -304,15 +294,11 @@ class ReplacedResourceContract(CreatedResourceContract):
         post, delete = super().writes(where, made)
         return [post, ("PUT", delete[1], made | self.updates), delete]
 
-    def test_sending_back_what_was_read_changes_nothing(
-        self, api: Api, where: str
-    ) -> None:
+    def test_sending_back_what_was_read_changes_nothing(self, api: Api, where: str):
         made = self.readable(self.make(api, where))
         self.check_kept(api, f"{where}/{made['id']}", made)
 
-    def test_change_shows_what_it_means_and_is_audited(
-        self, api: Api, where: str
-    ) -> None:
+    def test_change_shows_what_it_means_and_is_audited(self, api: Api, where: str):
         made = self.readable(self.make(api, where, 9))
         one = f"{where}/{made['id']}"
         for changes, beside, told in self.changes(made):
@@ -329,7 +315,7 @@ class ReplacedResourceContract(CreatedResourceContract):
 
     def test_version_changes_with_what_is_read_and_only_then(
         self, api: Api, where: str
-    ) -> None:
+    ):
         made = self.readable(self.make(api, where))
         one = f"{where}/{made['id']}"
         for path in (one, where):
@@ -346,7 +332,7 @@ class ReplacedResourceContract(CreatedResourceContract):
             assert api.get(path, **{"If-None-Match": first}).status == 200
             assert api.get(path).headers["ETag"] != first
 
-    def test_stale_version_refuses_a_write(self, api: Api, where: str) -> None:
+    def test_stale_version_refuses_a_write(self, api: Api, where: str):
         made = self.readable(self.make(api, where))
         one = f"{where}/{made['id']}"
         old = {"If-Match": api.get(one).headers["ETag"]}
@@ -365,7 +351,7 @@ class ResourceContract(ReplacedResourceContract):
     def naming(self, changes: Body) -> Body:
         return changes
 
-    def test_absent_fields_keep_their_value(self, api: Api, where: str) -> None:
+    def test_absent_fields_keep_their_value(self, api: Api, where: str):
         made = self.readable(self.make(api, where))
         trail = Trail()
         assert ok(api.put(f"{where}/{made['id']}", {})) == made
@@ -380,9 +366,7 @@ class SecretContract(CreatedResourceContract):
     secret: ClassVar[str]
     form: ClassVar[str]
 
-    def test_secret_is_shown_once_and_kept_as_a_hash(
-        self, api: Api, where: str
-    ) -> None:
+    def test_secret_is_shown_once_and_kept_as_a_hash(self, api: Api, where: str):
         body, trail = self.body(), Trail()
         secret = ok(api.post(where, body))[self.secret]
         assert re.fullmatch(self.form, secret)

@@ -80,7 +80,7 @@ def failing(made: Body) -> list[tuple[str, str]]:
     return [(f["source"]["name"], f["destination"]["name"]) for f in made["failures"]]
 
 
-def test_answer_tells_how_the_test_goes(api: Api) -> None:
+def test_answer_tells_how_the_test_goes(api: Api):
     world = World()
     wanted = {
         "name": "guests work",
@@ -98,7 +98,7 @@ def test_answer_tells_how_the_test_goes(api: Api) -> None:
     assert ok(api.post(PATH, never))["state"] == "passing"
 
 
-def test_every_kind_of_source_is_understood(owner: User) -> None:
+def test_every_kind_of_source_is_understood(owner: User):
     world = World()
     world.laptop.user = owner
     world.laptop.save()
@@ -119,7 +119,7 @@ def test_every_kind_of_source_is_understood(owner: User) -> None:
     assert states == {*product(kinds, ("passing", "failing"))}
 
 
-def test_a_test_about_nobody_is_empty_and_so_is_one_switched_off(api: Api) -> None:
+def test_a_test_about_nobody_is_empty_and_so_is_one_switched_off(api: Api):
     nobody = {"kind": "group", "id": group_id("nobody")}
     made = ok(api.post(PATH, body(expect="reach")))
     assert made["state"] == "failing"
@@ -133,7 +133,7 @@ def test_a_test_about_nobody_is_empty_and_so_is_one_switched_off(api: Api) -> No
 
 def test_group_that_goes_empties_the_test_and_the_answer_names_the_event(
     api: Api,
-) -> None:
+):
     made = ok(api.post(PATH, body()))
     trail = Trail()
     ok(api.delete(f"/api/groups/{made['source']['id']}"))
@@ -148,7 +148,7 @@ def test_group_that_goes_empties_the_test_and_the_answer_names_the_event(
     assert api.put(f"{PATH}/{made['id']}", {"enabled": True}).status == 422
 
 
-def test_what_is_deleted_is_let_go(api: Api) -> None:
+def test_what_is_deleted_is_let_go(api: Api):
     world, one, other = World(), resource("printer"), resource("scanner")
     somebody = person("user")
     ends = {
@@ -167,7 +167,7 @@ def test_what_is_deleted_is_let_go(api: Api) -> None:
         assert (left.enabled, left.state) == (False, "empty")
 
 
-def test_usage_of_a_group_names_tests(api: Api) -> None:
+def test_usage_of_a_group_names_tests(api: Api):
     made = ok(api.post(PATH, body()))
     usage = ok(api.get(f"/api/groups/{made['source']['id']}/usage"))
     [found] = [u for u in usage["references"] if u["kind"] == "access_test"]
@@ -175,7 +175,7 @@ def test_usage_of_a_group_names_tests(api: Api) -> None:
     assert found["disabled_by_deletion"] is True
 
 
-def test_more_tests_than_allowed_are_refused(api: Api, settings: LazySettings) -> None:
+def test_more_tests_than_allowed_are_refused(api: Api, settings: LazySettings):
     settings.SVC = replace(settings.SVC, access_tests=1)
     ok(api.post(PATH, body(1)))
     answer = api.post(PATH, body(2))
@@ -183,7 +183,7 @@ def test_more_tests_than_allowed_are_refused(api: Api, settings: LazySettings) -
     assert answer.json["message"].startswith("there are 1 access tests already")
 
 
-def test_test_of_a_thousand_to_a_thousand_ends_quickly(api: Api) -> None:
+def test_test_of_a_thousand_to_a_thousand_ends_quickly(api: Api):
     """A million pairs take minutes one by one."""
     everybody = peers(2000)
     half = group("half", *everybody[::2])
@@ -198,7 +198,7 @@ def test_test_of_a_thousand_to_a_thousand_ends_quickly(api: Api) -> None:
     assert time.process_time() - started < 20
 
 
-def test_peer_of_a_group_is_no_pair_with_itself(api: Api) -> None:
+def test_peer_of_a_group_is_no_pair_with_itself(api: Api):
     one = {"kind": "group", "id": group_id("one", 7)}
     assert ok(api.post(PATH, body(source=one, destination=one)))["state"] == "empty"
     itself = {"kind": "peer", "id": numbered(7).pk}
@@ -206,7 +206,7 @@ def test_peer_of_a_group_is_no_pair_with_itself(api: Api) -> None:
     assert made["state"] == "empty"
 
 
-def test_odd_domains_are_judged(api: Api) -> None:
+def test_odd_domains_are_judged(api: Api):
     odd = product(("access", "dns"), ("a" * 20, "*.corp.lan", "x_y.lan."))
     for number, (kind, value) in enumerate(odd):
         aim = {"kind": "domain", "value": value}

@@ -11,7 +11,7 @@ from tests.resource_contract import ok
 pytestmark = pytest.mark.django_db
 
 
-def test_it_is_the_one_of_the_end_that_is_gone_then_and_now(api: Api) -> None:
+def test_it_is_the_one_of_the_end_that_is_gone_then_and_now(api: Api):
     world = World()
     path = f"/api/access-tests/{world.never().pk}"
     ok(api.delete(f"/api/groups/{world.servers.pk}"))

@@ -119,7 +119,7 @@ def world(api: Api) -> World:
 
 def test_write_that_breaks_a_promise_is_refused_and_changes_nothing(
     api: Api, world: World
-) -> None:
+):
     found, expected = {}, {}
     before = stored()
     for name, way in WAYS.items():
@@ -141,7 +141,7 @@ def no_longer_enforced(api: Api) -> None:
 
 def test_test_that_is_not_enforced_refuses_nothing_and_says_that_it_fails(
     api: Api, world: World
-) -> None:
+):
     no_longer_enforced(api)
     found = {}
     for name, way in WAYS.items():
@@ -162,7 +162,7 @@ def configured(deed: str, document: Body, folder: Path) -> None:
 
 def test_document_that_breaks_a_promise_is_refused_as_a_whole(
     api: Api, world: World, tmp_path: Path
-) -> None:
+):
     document = ok(api.get("/api/config"))
     document["policies"] = []
     document["groups"] += [{"name": "new"}]
@@ -175,7 +175,7 @@ def test_document_that_breaks_a_promise_is_refused_as_a_whole(
 
 def test_document_may_change_a_promise_together_with_what_it_is_about(
     api: Api, world: World, tmp_path: Path
-) -> None:
+):
     """What counts is what a write leaves behind, not its steps."""
     document = ok(api.get("/api/config"))
     for policy in document["policies"]:
@@ -191,7 +191,7 @@ def test_document_may_change_a_promise_together_with_what_it_is_about(
     assert {t.state for t in AccessTest.objects.all()} == {"passing"}
 
 
-def test_bulk_change_of_members_is_refused(world: World) -> None:
+def test_bulk_change_of_members_is_refused(world: World):
     before = stored()
     with pytest.raises(PromiseBroken, match=r"access test '.*' would fail") as told:
         change_groups_of_peers([world.guest.pk], join=[world.staff.pk])
@@ -199,7 +199,7 @@ def test_bulk_change_of_members_is_refused(world: World) -> None:
     assert stored() == before
 
 
-def test_command_that_breaks_a_promise_is_refused(world: World) -> None:
+def test_command_that_breaks_a_promise_is_refused(world: World):
     owner = world.laptop.user
     assert owner is not None
     before = stored()
@@ -213,7 +213,7 @@ def client(world: World) -> Client:
     return client_of(User.objects.get(role="owner", email__startswith="owner-"))
 
 
-def test_admin_forms_show_why_they_refuse(world: World, client: Client) -> None:
+def test_admin_forms_show_why_they_refuse(world: World, client: Client):
     policy = f"/admin/access/policy/{world.policy.pk}/change/"
     disabled = form_data(client, policy)
     del disabled["enabled"]
@@ -227,9 +227,7 @@ def test_admin_forms_show_why_they_refuse(world: World, client: Client) -> None:
         assert stored() == before
 
 
-def test_admin_switch_of_a_policy_is_refused_on_the_list(
-    world: World, client: Client
-) -> None:
+def test_admin_switch_of_a_policy_is_refused_on_the_list(world: World, client: Client):
     path = f"/admin/access/policy/{world.policy.pk}/switch/"
     page = client.post(path, {"enabled": ""}, follow=True, headers={"Referer": "x?q=p"})
     assert page.redirect_chain == [("/admin/access/policy/?q=p", 302)]
@@ -238,7 +236,7 @@ def test_admin_switch_of_a_policy_is_refused_on_the_list(
     assert world.policy.enabled
 
 
-def test_admin_deletion_tells_before_and_refuses(world: World, client: Client) -> None:
+def test_admin_deletion_tells_before_and_refuses(world: World, client: Client):
     path = f"/admin/groups/group/{world.staff.pk}/delete/"
     asked = client.get(path).content.decode()
     assert "access test &#x27;work&#x27; would fail" in asked
@@ -247,9 +245,7 @@ def test_admin_deletion_tells_before_and_refuses(world: World, client: Client) -
     assert stored() == before
 
 
-def test_write_that_repairs_or_leaves_a_failing_test_passes(
-    api: Api, world: World
-) -> None:
+def test_write_that_repairs_or_leaves_a_failing_test_passes(api: Api, world: World):
     broken = world.promise("guests in", world.guests, world.servers, "reach")
     assert state(broken) == "failing"
     ok(api.post("/api/policies", rule_body([world.guests.pk], [group("x").pk])))
@@ -263,7 +259,7 @@ def test_write_that_repairs_or_leaves_a_failing_test_passes(
     assert trail.events[-1].meta["name"] == "guests in"
 
 
-def test_plan_tells_which_tests_would_go_another_way(api: Api, world: World) -> None:
+def test_plan_tells_which_tests_would_go_another_way(api: Api, world: World):
     loose = world.promise(
         "loose", world.guests, world.servers, "never", enforce=False, protocol="icmp"
     )
@@ -280,15 +276,13 @@ def test_plan_tells_which_tests_would_go_another_way(api: Api, world: World) -> 
     assert ok(api.post("/api/policies?dry_run=true", keeps))["plan"]["tests"] == []
 
 
-def test_dry_run_of_what_is_refused_is_refused_alike(api: Api, world: World) -> None:
+def test_dry_run_of_what_is_refused_is_refused_alike(api: Api, world: World):
     answer = api.delete(f"/api/policies/{world.policy.pk}?dry_run=true")
     assert answer.status == 409
     assert [test["name"] for test in answer.json["tests"]] == ["work"]
 
 
-def test_revert_takes_back_a_write_after_which_a_test_failed(
-    api: Api, world: World
-) -> None:
+def test_revert_takes_back_a_write_after_which_a_test_failed(api: Api, world: World):
     no_longer_enforced(api)
     trail = Trail()
     ok(policy_made(api, world))
@@ -298,7 +292,7 @@ def test_revert_takes_back_a_write_after_which_a_test_failed(
     assert {test.state for test in AccessTest.objects.all()} == {"passing"}
 
 
-def test_deleted_test_comes_back_and_is_judged(api: Api, world: World) -> None:
+def test_deleted_test_comes_back_and_is_judged(api: Api, world: World):
     apart = AccessTest.objects.get(name="apart")
     trail = Trail()
     ok(api.delete(f"/api/access-tests/{apart.pk}"))
@@ -308,7 +302,7 @@ def test_deleted_test_comes_back_and_is_judged(api: Api, world: World) -> None:
     assert state(apart) == "failing"
 
 
-def test_test_was_what_it_was(api: Api, world: World) -> None:
+def test_test_was_what_it_was(api: Api, world: World):
     apart = AccessTest.objects.get(name="apart")
     moment = ok(api.get("/api/events/audit?page_size=1"))[0]["timestamp"]
     path = f"/api/access-tests/{apart.pk}"
@@ -330,9 +324,7 @@ class Mover(Writer):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_states_on_record_are_those_of_judging_everything_anew(
-    api: Api, seed: int
-) -> None:
+def test_states_on_record_are_those_of_judging_everything_anew(api: Api, seed: int):
     """What a write cannot have touched is not looked at: nothing else may be left out."""
     chance = Random(seed)
     machines = peers(5)
@@ -359,14 +351,14 @@ def test_states_on_record_are_those_of_judging_everything_anew(
     assert AccessTest.objects.filter(enabled=True).exists()
 
 
-def test_new_test_that_fails_is_told_of_before_it_is_said_to_fail(world: World) -> None:
+def test_new_test_that_fails_is_told_of_before_it_is_said_to_fail(world: World):
     trail = Trail()
     test = world.promise("closed", world.guest, world.server, "reach")
     assert state(test) == "failing"
     assert trail.codes == ["access_test.create", "access_test.fail"]
 
 
-def test_the_page_that_asks_before_a_deletion_says_what_it_ends() -> None:
+def test_the_page_that_asks_before_a_deletion_says_what_it_ends():
     world = World()
     tests = [world.reach(), world.never(enforce=False)]
     operator = client_of(person("owner"))
@@ -376,7 +368,7 @@ def test_the_page_that_asks_before_a_deletion_says_what_it_ends() -> None:
         assert operator.get(path).content.decode().count(text) == number
 
 
-def test_the_page_that_asks_before_a_block_says_which_tests_will_fail() -> None:
+def test_the_page_that_asks_before_a_block_says_which_tests_will_fail():
     world = World()
     test = world.reach(enforce=False)
     path = f"/admin/inventory/peer/{world.server.pk}/block/"

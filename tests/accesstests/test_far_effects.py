@@ -38,12 +38,12 @@ def refused(answer: Answer, test: AccessTest) -> None:
 @pytest.mark.parametrize("kind", ["access", "dns"])
 def test_names_that_end_with_a_dot_are_names_of_peers_too(
     api: Api, world: World, kind: str
-) -> None:
+):
     test = world.promise("dot", world.laptop, f"{name_of(world)}.", "reach", kind=kind)
     refused(api.put(f"/api/peers/{world.server.pk}", {"name": "other"}), test)
 
 
-def test_aliases_of_peers_are_followed(api: Api, world: World) -> None:
+def test_aliases_of_peers_are_followed(api: Api, world: World):
     groups = [world.staff.pk]
     zone = {"name": "corp", "domain": "corp.example", "distribution_groups": groups}
     made = ok(api.post("/api/dns/zones", zone | {"enable_search_domain": False}))
@@ -60,9 +60,7 @@ def test_aliases_of_peers_are_followed(api: Api, world: World) -> None:
     refused(api.delete(server), test)
 
 
-def test_the_peer_behind_an_address_neither_moves_nor_goes(
-    api: Api, world: World
-) -> None:
+def test_the_peer_behind_an_address_neither_moves_nor_goes(api: Api, world: World):
     test = world.promise("there", world.laptop, world.server.ip, "reach")
     path = f"/api/peers/{world.server.pk}"
     free = str(ip_network(Account.objects.get().network_range)[-5])
@@ -70,7 +68,7 @@ def test_the_peer_behind_an_address_neither_moves_nor_goes(
     refused(api.delete(path), test)
 
 
-def test_a_test_of_a_user_without_peers_is_about_nobody(api: Api, world: World) -> None:
+def test_a_test_of_a_user_without_peers_is_about_nobody(api: Api, world: World):
     owner = person("user")
     world.laptop.user = owner
     world.laptop.save()
@@ -82,7 +80,7 @@ def test_a_test_of_a_user_without_peers_is_about_nobody(api: Api, world: World) 
 
 def test_ending_logins_sooner_is_no_mere_passing_of_time(
     api: Api, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     laptop = Peer.objects.get(pk=world.laptop.pk)
     laptop.user, laptop.login_expiration_enabled = person("user"), True
     laptop.last_login = clock.now()
@@ -100,7 +98,7 @@ def test_ending_logins_sooner_is_no_mere_passing_of_time(
 
 def test_one_refusal_reads_the_account_as_often_for_many_promises_as_for_one(
     api: Api, world: World, django_assert_max_num_queries: Any
-) -> None:
+):
     counts = []
     for number in (1, 8):
         while AccessTest.objects.count() < number:
@@ -114,7 +112,7 @@ def test_one_refusal_reads_the_account_as_often_for_many_promises_as_for_one(
     assert counts[1] <= counts[0]
 
 
-def test_what_the_other_kind_asks_is_looked_at_too(api: Api, world: World) -> None:
+def test_what_the_other_kind_asks_is_looked_at_too(api: Api, world: World):
     body: Body = {
         "name": "t",
         "source": {"kind": "group", "id": world.staff.pk},

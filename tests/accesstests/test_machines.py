@@ -79,9 +79,7 @@ def world(api: Api) -> Guarded:
     return made
 
 
-def test_report_that_breaks_a_promise_is_taken_and_told(
-    api: Api, world: Guarded
-) -> None:
+def test_report_that_breaks_a_promise_is_taken_and_told(api: Api, world: Guarded):
     assert state(world.work) == "passing"
     key = world.laptop.wg_public_key
     on_the_wire(open_sync, key, meta(netbirdVersion="0.1.0"), SOURCE)
@@ -102,9 +100,7 @@ def test_report_that_breaks_a_promise_is_taken_and_told(
     assert len(trail.codes) == 2
 
 
-def test_what_a_machine_broke_is_not_laid_to_the_next_write(
-    api: Api, world: Guarded
-) -> None:
+def test_what_a_machine_broke_is_not_laid_to_the_next_write(api: Api, world: Guarded):
     key = world.laptop.wg_public_key
     on_the_wire(open_sync, key, meta(netbirdVersion="0.1.0"), SOURCE)
     assert state(world.work) == "passing"  # nobody has looked yet
@@ -121,7 +117,7 @@ def test_what_a_machine_broke_is_not_laid_to_the_next_write(
     assert answer.status == 409
 
 
-def test_router_that_leaves_breaks_a_promise_without_refusing(api: Api) -> None:
+def test_router_that_leaves_breaks_a_promise_without_refusing(api: Api):
     world, gateway = World(), peer("gateway")
     printer = resource("printer", network=network())
     path = f"/api/networks/{network().pk}/routers"
@@ -137,7 +133,7 @@ def test_router_that_leaves_breaks_a_promise_without_refusing(api: Api) -> None:
 
 def test_login_that_ends_breaks_a_promise_without_refusing(
     api: Api, world: Guarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     owner = person("user")
     laptop = Peer.objects.get(pk=world.laptop.pk)
     laptop.user, laptop.login_expiration_enabled = owner, True
@@ -155,7 +151,7 @@ def test_login_that_ends_breaks_a_promise_without_refusing(
     assert state(world.work) == "failing"
 
 
-def test_machine_that_joins_is_let_in(world: Guarded) -> None:
+def test_machine_that_joins_is_let_in(world: Guarded):
     made = world.never()
     everybody = world.promise(
         "nobody", group("Joining", world.guest), world.servers, "never"

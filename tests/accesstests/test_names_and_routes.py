@@ -44,7 +44,7 @@ def resolving(world: World, expect: str = "reach", **more: object) -> AccessTest
     return world.promise("wiki", who, name, expect, kind="dns", **more)
 
 
-def test_name_is_compared_with_what_is_expected(world: World) -> None:
+def test_name_is_compared_with_what_is_expected(world: World):
     expected = {
         ("reach", ()): "passing",
         ("reach", ("10.0.0.5",)): "passing",
@@ -64,7 +64,7 @@ def test_name_is_compared_with_what_is_expected(world: World) -> None:
         assert told == (found, because), (expect, contents)
 
 
-def test_name_that_nobody_here_knows_is_no_answer(world: World) -> None:
+def test_name_that_nobody_here_knows_is_no_answer(world: World):
     assert state(resolving(world, "never", of="other.corp.lan")) == "passing"
     AccessTest.objects.all().delete()
     guests = resolving(world, source=world.guests)
@@ -74,7 +74,7 @@ def test_name_that_nobody_here_knows_is_no_answer(world: World) -> None:
     )
 
 
-def test_short_names_and_names_of_peers_are_resolved(world: World) -> None:
+def test_short_names_and_names_of_peers_are_resolved(world: World):
     assert state(resolving(world, of="wiki")) == "passing"
     AccessTest.objects.all().delete()
     label = world.server.dns_label
@@ -122,7 +122,7 @@ WAYS: dict[str, Callable[[Api, World], Answer]] = {
 }
 
 
-def test_write_that_changes_an_answer_is_refused(api: Api, world: World) -> None:
+def test_write_that_changes_an_answer_is_refused(api: Api, world: World):
     test = resolving(world, contents=("10.0.0.5",))
     assert state(test) == "passing"
     found = {}
@@ -138,7 +138,7 @@ def test_write_that_changes_an_answer_is_refused(api: Api, world: World) -> None
 
 def test_write_in_pieces_is_whole_while_a_promise_about_names_is_kept(
     world: World,
-) -> None:
+):
     with in_pieces(9000):
         assert write_number() == 0
     resolving(world)
@@ -165,9 +165,7 @@ def office(api: Api, world: World) -> Body:
 
 
 @pytest.mark.parametrize("to", ["resource", "10.9.0.5"])
-def test_what_is_routed_stays_reachable(
-    api: Api, world: World, office: Body, to: str
-) -> None:
+def test_what_is_routed_stays_reachable(api: Api, world: World, office: Body, to: str):
     printer = NetworkResource.objects.get()
     made = world.promise(
         "print", world.staff, printer if to == "resource" else to, "reach"
@@ -185,9 +183,7 @@ def test_what_is_routed_stays_reachable(
     assert api.put(f"/api/peers/{world.server.pk}", waits).status == 409
 
 
-def test_nobody_else_gets_to_what_is_routed(
-    api: Api, world: World, office: Body
-) -> None:
+def test_nobody_else_gets_to_what_is_routed(api: Api, world: World, office: Body):
     world.promise("no print", world.guests, "10.9.0.5", "never")
     route = {"network_id": "all", "network": "10.9.0.0/24", "peer": world.server.pk,
              "groups": [world.guests.pk], "metric": 9, "enabled": True,
@@ -201,7 +197,7 @@ def test_nobody_else_gets_to_what_is_routed(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_writes_that_together_break_a_promise_one_is_refused() -> None:
+def test_of_two_writes_that_together_break_a_promise_one_is_refused():
     api = api_as()
     world = World()
     bridge = group("bridge", world.guest)
@@ -219,9 +215,7 @@ def test_of_two_writes_that_together_break_a_promise_one_is_refused() -> None:
     assert state(AccessTest.objects.get()) == "passing"
 
 
-def test_name_of_a_peer_in_a_domain_beyond_ascii_is_looked_at(
-    api: Api, world: World
-) -> None:
+def test_name_of_a_peer_in_a_domain_beyond_ascii_is_looked_at(api: Api, world: World):
     account_settings(dns_domain="xn--mnchen-3ya.internal")  # as it is stored
     name = f"{world.server.dns_label}.münchen.internal"
     made = resolving(world, of=name, contents=(world.server.ip,))
@@ -232,7 +226,7 @@ def test_name_of_a_peer_in_a_domain_beyond_ascii_is_looked_at(
 
 
 @pytest.mark.sqlite
-def test_more_peers_are_let_go_at_once_than_a_statement_takes(world: World) -> None:
+def test_more_peers_are_let_go_at_once_than_a_statement_takes(world: World):
     made = world.reach()
     connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1100)
     others = [f"{number:020}" for number in range(600)]

@@ -47,7 +47,7 @@ def said(page: Any) -> str:
 
 def test_more_than_500_at_once_are_refused_before_anything_is_tried(
     client: Client,
-) -> None:
+):
     made = peers(501)
     form = chosen("block", made[0]) | {"select_across": "1"}
     trail = Trail()
@@ -56,7 +56,7 @@ def test_more_than_500_at_once_are_refused_before_anything_is_tried(
     assert trail.codes == []
 
 
-def test_the_pages_of_everything_with_a_switch_turn_it() -> None:
+def test_the_pages_of_everything_with_a_switch_turn_it():
     with_switch = {
         model
         for model, pages in admin.site._registry.items()
@@ -67,7 +67,7 @@ def test_the_pages_of_everything_with_a_switch_turn_it() -> None:
 
 def test_everything_with_a_switch_is_switched_off_and_on_and_keeps_the_rest(
     client: Client,
-) -> None:
+):
     seed("--profile", "demo")
     subscription_create(
         name="s",
@@ -89,7 +89,7 @@ def test_everything_with_a_switch_is_switched_off_and_on_and_keeps_the_rest(
         assert moved <= {"updated_at", "checked_at", "state", "revision"}, model
 
 
-def test_the_page_before_says_what_happens_and_nothing_has(client: Client) -> None:
+def test_the_page_before_says_what_happens_and_nothing_has(client: Client):
     on, off = rule([group("a")], [group("b")]).policy, rule([], []).policy
     off.enabled = False
     off.save()
@@ -105,7 +105,7 @@ def test_the_page_before_says_what_happens_and_nothing_has(client: Client) -> No
     assert on.enabled
 
 
-def test_a_confirmed_action_is_one_write_with_its_events(client: Client) -> None:
+def test_a_confirmed_action_is_one_write_with_its_events(client: Client):
     policies = [rule([], []).policy for _ in range(3)]
     trail = Trail()
 
@@ -116,7 +116,7 @@ def test_a_confirmed_action_is_one_write_with_its_events(client: Client) -> None
     assert len({event.request_id for event in trail.events}) == 1
 
 
-def test_what_one_of_them_refuses_stops_all(client: Client) -> None:
+def test_what_one_of_them_refuses_stops_all(client: Client):
     ann = person("user", name="ann")
     [owner] = User.objects.filter(role="owner")
     both = chosen("block", ann, owner)
@@ -127,7 +127,7 @@ def test_what_one_of_them_refuses_stops_all(client: Client) -> None:
     assert not User.objects.filter(is_blocked=True).exists()
 
 
-def test_people_are_blocked_and_unblocked_together(client: Client) -> None:
+def test_people_are_blocked_and_unblocked_together(client: Client):
     people = [person("user"), person("auditor")]
     for action, code in (("block", "user.block"), ("unblock", "user.unblock")):
         trail = Trail()
@@ -138,7 +138,7 @@ def test_people_are_blocked_and_unblocked_together(client: Client) -> None:
 
 def test_one_is_done_from_a_page_of_its_own_that_the_search_leads_to(
     client: Client,
-) -> None:
+):
     ann = person("user", email="ann@mesh.dev")
     found = client.post(
         "/admin/search/", {"words": "block ann"}, headers={"Accept": "application/json"}
@@ -157,7 +157,7 @@ def test_one_is_done_from_a_page_of_its_own_that_the_search_leads_to(
 
 def test_keys_are_revoked_and_peers_approved_and_blocked_together(
     client: Client,
-) -> None:
+):
     keys = [setup_key(name) for name in ("a", "b")]
     sent = {**chosen("revoke", *keys), "post": "yes"}
     client.post("/admin/access/setupkey/", sent)
@@ -172,7 +172,7 @@ def test_keys_are_revoked_and_peers_approved_and_blocked_together(
 
 
 @pytest.mark.parametrize("role", ["network_admin", "auditor"])
-def test_who_may_not_change_users_cannot_block_them(role: str) -> None:
+def test_who_may_not_change_users_cannot_block_them(role: str):
     ann, reader = person("user"), client_of(person(role))
     events = AuditEvent.objects.count()
     assert "block" not in reader.get(USERS).context["cl"].model_admin.get_actions(
@@ -185,7 +185,7 @@ def test_who_may_not_change_users_cannot_block_them(role: str) -> None:
     assert AuditEvent.objects.count() == events
 
 
-def test_a_preview_of_many_asks_for_each_what_its_service_asks(client: Client) -> None:
+def test_a_preview_of_many_asks_for_each_what_its_service_asks(client: Client):
     asked = []
     for number in (4, 12):
         policies = [rule([], []).policy for _ in range(number)]

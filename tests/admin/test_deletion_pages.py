@@ -32,7 +32,7 @@ def said(client: Client, path: str) -> str:
     return re.sub(r"<[^>]+>", "", response.content.decode())
 
 
-def test_asking_writes_nothing(client: Client) -> None:
+def test_asking_writes_nothing(client: Client):
     made = group("g", *peers(3))
     before = AuditEvent.objects.count()
 
@@ -46,7 +46,7 @@ def test_asking_writes_nothing(client: Client) -> None:
 
 def test_of_many_changes_the_first_are_told_and_the_others_counted(
     client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("events.admin.foresight.MOST", 2)
     made = group("g", *peers(3))
     text = said(client, f"/admin/groups/group/{made.pk}/delete/")
@@ -54,7 +54,7 @@ def test_of_many_changes_the_first_are_told_and_the_others_counted(
     assert "and 2 further changes" in text
 
 
-def test_a_person_with_peers_is_deleted_as_the_api_does(client: Client) -> None:
+def test_a_person_with_peers_is_deleted_as_the_api_does(client: Client):
     ann = person("user", name="ann")
     owned = peer("laptop", user=ann)
 
@@ -67,7 +67,7 @@ def test_a_person_with_peers_is_deleted_as_the_api_does(client: Client) -> None:
     assert not Peer.objects.filter(pk=owned.pk).exists()
 
 
-def test_what_may_not_be_deleted_is_said_before(client: Client) -> None:
+def test_what_may_not_be_deleted_is_said_before(client: Client):
     [owner] = User.objects.filter(role="owner")
 
     text = said(client, f"{USERS}{owner.pk}/delete/")
@@ -76,7 +76,7 @@ def test_what_may_not_be_deleted_is_said_before(client: Client) -> None:
     assert "Yes, I" not in text
 
 
-def test_a_group_loses_the_resource_that_goes(client: Client) -> None:
+def test_a_group_loses_the_resource_that_goes(client: Client):
     gone = resource("intranet")
     group("g", resources=[(gone.pk, gone.type)])
 
@@ -86,7 +86,7 @@ def test_a_group_loses_the_resource_that_goes(client: Client) -> None:
     assert "leaves group" not in text
 
 
-def test_several_are_asked_about_as_one(client: Client) -> None:
+def test_several_are_asked_about_as_one(client: Client):
     one, two = group("a", peer()), group("b")
     chosen = {"action": "delete_selected", "_selected_action": [one.pk, two.pk]}
 
@@ -98,7 +98,7 @@ def test_several_are_asked_about_as_one(client: Client) -> None:
     assert Group.objects.filter(pk__in=[one.pk, two.pk]).count() == 2
 
 
-def test_confirming_does_not_try_it_a_second_time(client: Client) -> None:
+def test_confirming_does_not_try_it_a_second_time(client: Client):
     made = group("g", peer())
     path = f"/admin/groups/group/{made.pk}/delete/"
 
@@ -111,7 +111,7 @@ def test_confirming_does_not_try_it_a_second_time(client: Client) -> None:
 
 def test_the_page_before_a_deletion_asks_as_much_for_many_members_as_for_few(
     client: Client,
-) -> None:
+):
     asked = []
     for number in (3, 40):
         made = group(f"of {number}", *peers(number))
@@ -122,9 +122,7 @@ def test_the_page_before_a_deletion_asks_as_much_for_many_members_as_for_few(
     assert asked[1] <= asked[0] + 2
 
 
-def test_each_thing_says_in_its_own_words_what_it_loses(
-    client: Client, api: Api
-) -> None:
+def test_each_thing_says_in_its_own_words_what_it_loses(client: Client, api: Api):
     made = group("g")
     servers = [{"ip": "192.0.2.1", "ns_type": "udp", "port": 53}]
     body = {"name": "resolvers", "nameservers": servers, "groups": [made.pk]}
@@ -149,7 +147,7 @@ def test_each_thing_says_in_its_own_words_what_it_loses(
 @pytest.mark.django_db(transaction=True)
 def test_what_is_only_tried_queues_with_other_writes(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(writers, "patience", 0.05)
     with writers.turn(RuntimeError()), pytest.raises(OperationalError, match=BUSY):
         trail().foresee(HttpRequest(), lambda: None)

@@ -157,15 +157,13 @@ def mistaken(client: Client, page: str, path: str, good: Form) -> list[Any]:
 
 
 @pytest.mark.parametrize("page", GOOD)
-def test_good_form_is_taken(client: Client, page: str) -> None:
+def test_good_form_is_taken(client: Client, page: str):
     response = client.post(f"/admin/{page}/add/", GOOD[page]())
     assert response.status_code == 302, errors_of(response)
 
 
 @pytest.mark.parametrize("page", MISTAKES)
-def test_mistake_is_said_at_its_field_and_nothing_is_written(
-    client: Client, page: str
-) -> None:
+def test_mistake_is_said_at_its_field_and_nothing_is_written(client: Client, page: str):
     add, good = f"/admin/{page}/add/", GOOD[page]()
     assert mistaken(client, page, add, good) == []
     if page in ALIKE:

@@ -146,7 +146,7 @@ def listed(client: Client, figure: Figure) -> int:
     return int(response.context[figure.label.format(s="s")])
 
 
-def test_figures_count_what_is_to_be_looked_after(busy: User) -> None:
+def test_figures_count_what_is_to_be_looked_after(busy: User):
     numbers = {name: f.number for name, f in figures_of(client_of(busy)).items()}
     assert numbers == {
         "Peers: online": 7,
@@ -167,7 +167,7 @@ def test_figures_count_what_is_to_be_looked_after(busy: User) -> None:
 
 def test_what_alarms_stands_first_and_what_there_is_none_of_nowhere(
     busy: User,
-) -> None:
+):
     cards = cards_of(client_of(busy))
     urgent = cards[0]
     assert urgent.place is Place.ATTENTION
@@ -178,7 +178,7 @@ def test_what_alarms_stands_first_and_what_there_is_none_of_nowhere(
         assert not [f for f in card.figures if not f.number and f.tone is not Tone.OK]
 
 
-def test_a_failing_access_test_stands_there_with_its_reason(owner: User) -> None:
+def test_a_failing_access_test_stands_there_with_its_reason(owner: User):
     source, destination = factories.peers(6)[:2]
     made = promise("kept", source, destination, "reach")
     client = client_of(owner)
@@ -201,7 +201,7 @@ def trends_of(page: Any) -> dict[str, list[str]]:
     }
 
 
-def test_trends_tell_a_day_and_a_week_and_leave_out_what_was_not(busy: User) -> None:
+def test_trends_tell_a_day_and_a_week_and_leave_out_what_was_not(busy: User):
     client = client_of(busy)
     assert trends_of(client.get("/admin/")) == {}
     shown = trends_of(client.get("/admin/?trends=1"))
@@ -215,19 +215,19 @@ def test_trends_tell_a_day_and_a_week_and_leave_out_what_was_not(busy: User) -> 
     assert len(client.get(link.replace("&amp;", "&")).context["rows"]) == 3
 
 
-def test_an_account_without_streams_shows_no_empty_trends(owner: User) -> None:
+def test_an_account_without_streams_shows_no_empty_trends(owner: User):
     shown = trends_of(client_of(owner).get("/admin/?trends=1"))
     assert shown.keys() <= {"Changes", "Peers online"}
 
 
-def test_nothing_to_do_is_said(owner: User) -> None:
+def test_nothing_to_do_is_said(owner: User):
     factories.peers(6)
     first = cards_of(client_of(owner))[0]
     assert first.place is Place.ATTENTION
     assert [line.text for line in first.lines] == ["Nothing does"]
 
 
-def test_each_figure_leads_to_a_list_of_as_many(busy: User) -> None:
+def test_each_figure_leads_to_a_list_of_as_many(busy: User):
     for role in WORKERS:
         client = client_of(person(role))
         figures = figures_of(client)
@@ -236,7 +236,7 @@ def test_each_figure_leads_to_a_list_of_as_many(busy: User) -> None:
             assert listed(client, figure) == figure.number, (role, name)
 
 
-def test_a_list_of_the_last_hour_stays_what_was_counted(busy: User) -> None:
+def test_a_list_of_the_last_hour_stays_what_was_counted(busy: User):
     client = client_of(busy)
     figure = figures_of(client)["Last hour: dropped flows"]
     drop = {"type": "TYPE_DROP", "timestamp": moment()}
@@ -246,7 +246,7 @@ def test_a_list_of_the_last_hour_stays_what_was_counted(busy: User) -> None:
     assert figures_of(client)["Last hour: dropped flows"].number == figure.number + 1
 
 
-def test_roles_see_the_figures_of_what_they_may_read(busy: User) -> None:
+def test_roles_see_the_figures_of_what_they_may_read(busy: User):
     shown = {
         role: {figure.label for figure in figures_of(client_of(person(role))).values()}
         for role in WORKERS
@@ -257,7 +257,7 @@ def test_roles_see_the_figures_of_what_they_may_read(busy: User) -> None:
     assert beyond == {"proxy token{s}"}
 
 
-def test_only_owners_count_the_tokens_of_others(busy: User) -> None:
+def test_only_owners_count_the_tokens_of_others(busy: User):
     numbers = {
         role: sum(
             figure.number
@@ -269,7 +269,7 @@ def test_only_owners_count_the_tokens_of_others(busy: User) -> None:
     assert numbers == {"owner": 4, "admin": 1, "network_admin": 0, "auditor": 0}
 
 
-def test_who_may_read_nothing_gets_no_card(busy: User, rf: RequestFactory) -> None:
+def test_who_may_read_nothing_gets_no_card(busy: User, rf: RequestFactory):
     request = rf.get("/admin/")
     request.user = person("user")
     assert home.cards(request) == []
@@ -278,7 +278,7 @@ def test_who_may_read_nothing_gets_no_card(busy: User, rf: RequestFactory) -> No
     assert Client().get("/admin/").status_code == 302
 
 
-def test_the_number_of_queries_does_not_grow(owner: User) -> None:
+def test_the_number_of_queries_does_not_grow(owner: User):
     client = client_of(owner)
     factories.peers(6)  # or there were first steps to show
     cards_of(client)
@@ -311,7 +311,7 @@ def health_of(client: Client) -> list[Line]:
     return card.lines
 
 
-def test_the_light_is_red_with_its_reasons(owner: User, problem: list[str]) -> None:
+def test_the_light_is_red_with_its_reasons(owner: User, problem: list[str]):
     client = client_of(owner)
     before = health_of(client)
     assert before[0].tone in {Tone.OK, Tone.WARN}  # housekeeping may not run
@@ -325,7 +325,7 @@ def test_the_light_is_red_with_its_reasons(owner: User, problem: list[str]) -> N
 
 def test_the_light_is_yellow_when_the_relay_does_not_answer(
     owner: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     nobody = "ws://127.0.0.1:9"
     svc = replace(settings.SVC, relay_listeners=(nobody,))
     monkeypatch.setattr(settings, "SVC", svc)
@@ -334,7 +334,7 @@ def test_the_light_is_yellow_when_the_relay_does_not_answer(
     assert [line for line in reasons if line.badge == "relay" and nobody in line.text]
 
 
-def test_what_takes_long_is_left_to_the_first_renewal(busy: User) -> None:
+def test_what_takes_long_is_left_to_the_first_renewal(busy: User):
     client = client_of(busy)
     for later in (True, False):
         page = client.get("/admin/")
@@ -344,26 +344,24 @@ def test_what_takes_long_is_left_to_the_first_renewal(busy: User) -> None:
         cards_of(client)
 
 
-def test_nothing_to_count_is_not_alarming(owner: User) -> None:
+def test_nothing_to_count_is_not_alarming(owner: User):
     client = client_of(owner)
     assert "home-warn" not in client.get("/admin/").content.decode()
     factories.peer(approval_required=True)
     assert "home-warn" in client.get("/admin/").content.decode()
 
 
-def test_big_streams_are_counted_so_far(
-    busy: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_big_streams_are_counted_so_far(busy: User, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(home, "MOST_COUNTED", 1)
     figures = figures_of(client_of(busy))
     assert figures["Last hour: dropped flow"].shown == "1+"
 
 
-def test_what_is_counted_to_its_end_is_shown_as_it_is() -> None:
+def test_what_is_counted_to_its_end_is_shown_as_it_is():
     assert Figure("peer{s}", 12_345, "/").shown == "12,345"
 
 
-def test_the_page_says_when_it_was_made(owner: User) -> None:
+def test_the_page_says_when_it_was_made(owner: User):
     page = client_of(owner).get("/admin/").content.decode()
     assert 'data-refresh="30"' in page
     assert " UTC</time>" in page
@@ -383,7 +381,7 @@ def steps(client: Client) -> dict[str, str]:
 
 def test_an_empty_mesh_is_led_from_its_first_key_to_its_first_guest(
     owner: User,
-) -> None:
+):
     client = client_of(owner)
     text = client.get("/admin/").content.decode()
     port = settings.SVC.grpc_bind.rpartition(":")[2]
@@ -404,7 +402,7 @@ def test_an_empty_mesh_is_led_from_its_first_key_to_its_first_guest(
     assert steps(client) == {}
 
 
-def test_first_steps_go_for_all_when_one_waves_them_off(owner: User) -> None:
+def test_first_steps_go_for_all_when_one_waves_them_off(owner: User):
     client, other = client_of(owner), client_of(person("admin"))
     way = "/admin/first-steps/dismiss/"
     assert (
@@ -420,7 +418,7 @@ def test_first_steps_go_for_all_when_one_waves_them_off(owner: User) -> None:
     assert trail.codes == ["account.setting.update"]
 
 
-def test_first_steps_go_when_the_mesh_is_not_empty(owner: User) -> None:
+def test_first_steps_go_when_the_mesh_is_not_empty(owner: User):
     client = client_of(owner)
     assert "data-soon" in client.get("/admin/").content.decode()
     factories.peer("first")

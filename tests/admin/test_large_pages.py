@@ -63,7 +63,7 @@ def largest(model: type[Model]) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
-def test_no_page_is_larger_than_150_kb(model: type[Model], client: Client) -> None:
+def test_no_page_is_larger_than_150_kb(model: type[Model], client: Client):
     paths = [path_of(model)]
     paths += [path_of(model, "change", key) for key in largest(model)]
     for path in [*paths, path_of(model, "add")]:
@@ -73,15 +73,13 @@ def test_no_page_is_larger_than_150_kb(model: type[Model], client: Client) -> No
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
-def test_a_list_asks_as_little_as_in_a_small_mesh(
-    model: type[Model], client: Client
-) -> None:
+def test_a_list_asks_as_little_as_in_a_small_mesh(model: type[Model], client: Client):
     with CaptureQueriesContext(connection) as asked:
         assert client.get(path_of(model), follow=True).status_code == 200
     assert len(asked) <= MOST_QUERIES
 
 
-def test_the_first_page_is_there_within_a_second(client: Client) -> None:
+def test_the_first_page_is_there_within_a_second(client: Client):
     started = time.process_time()
     with CaptureQueriesContext(connection) as asked:
         assert client.get("/admin/").status_code == 200
@@ -97,7 +95,7 @@ def spent(client: Client, path: str, data: dict[str, Any] | None = None) -> floa
     return time.process_time() - started
 
 
-def test_pages_about_everybody_take_at_most_a_second(client: Client) -> None:
+def test_pages_about_everybody_take_at_most_a_second(client: Client):
     zone = Zone.objects.annotate(parts=Count("records")).latest("parts")
     everybody = Group.objects.get(name="5,000")
     for path in (
@@ -146,7 +144,7 @@ PAGES: dict[str, tuple[int, Callable[[Client], Any]]] = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_about_much_is_small_and_asks_little(name: str, client: Client) -> None:
+def test_a_page_about_much_is_small_and_asks_little(name: str, client: Client):
     most, ask = PAGES[name]
     ask(client)  # what a process keeps is kept
     with CaptureQueriesContext(connection) as asked:
@@ -156,7 +154,7 @@ def test_a_page_about_much_is_small_and_asks_little(name: str, client: Client) -
     assert len(asked) <= most
 
 
-def test_nearly_everybody_joins_a_group_within_three_seconds(client: Client) -> None:
+def test_nearly_everybody_joins_a_group_within_three_seconds(client: Client):
     joined = Group.objects.filter(name__startswith="site-")[0]
     form = {"action": "add_to_group", "select_across": "1", "index": "0"}
     form |= {"_selected_action": Peer.objects.all()[0].pk, "chosen": "1"}
@@ -168,5 +166,5 @@ def test_nearly_everybody_joins_a_group_within_three_seconds(client: Client) -> 
     assert joined.peer_links.count() == Peer.objects.count()
 
 
-def test_the_group_of_everybody_is_there() -> None:
+def test_the_group_of_everybody_is_there():
     assert GroupPeer.objects.filter(group__name="5,000").count() == Peer.objects.count()

@@ -52,7 +52,7 @@ def path_of(model: type[Model], page: str = "changelist", *args: Any) -> str:
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
 def test_a_list_asks_as_often_for_one_row_as_for_many(
     model: type[Model], client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     asked: dict[int, list[str]] = {}
     for rows in (1, 50):
         monkeypatch.setattr(admin.site._registry[model], "list_per_page", rows)
@@ -68,7 +68,7 @@ def test_a_list_asks_as_often_for_one_row_as_for_many(
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
 def test_a_list_bears_any_question(
     model: type[Model], client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(admin.site._registry[model], "list_per_page", 5)
     answers = {
         query: client.get(path_of(model) + query, follow=True).status_code
@@ -78,7 +78,7 @@ def test_a_list_bears_any_question(
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
-def test_who_only_reads_writes_nothing(model: type[Model]) -> None:
+def test_who_only_reads_writes_nothing(model: type[Model]):
     found = model._default_manager.first()
     reader = client_of(User.objects.people().filter(role=Role.AUDITOR)[0])
     key, events = getattr(found, "pk", "none"), AuditEvent.objects.count()

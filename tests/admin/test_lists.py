@@ -57,7 +57,7 @@ def as_csv(client: Client, path: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(body(client, path), newline="")))
 
 
-def test_every_list_gives_all_its_rows_in_both_forms() -> None:
+def test_every_list_gives_all_its_rows_in_both_forms():
     seed("--profile", "demo")
     client = client_of(User.objects.filter(role=Role.OWNER)[0])
     for model in LISTS:
@@ -74,7 +74,7 @@ def test_every_list_gives_all_its_rows_in_both_forms() -> None:
             assert not [text for text in texts if "<" in text and ">" in text], model
 
 
-def test_a_file_has_what_the_list_shows(client: Client) -> None:
+def test_a_file_has_what_the_list_shows(client: Client):
     made = peer("vega", ip="100.90.0.7", country_code="SE", city_name="Gothenburg")
     for name in ("a", "b"):
         group(name, made)
@@ -89,7 +89,7 @@ def test_a_file_has_what_the_list_shows(client: Client) -> None:
 
 def test_a_file_has_all_that_a_row_of_the_page_shows_the_first_of(
     client: Client,
-) -> None:
+):
     made = peer("p0")
     many = [group(f"g{number}", made) for number in range(5)]
     names = ", ".join(each.name for each in many)
@@ -107,7 +107,7 @@ def test_a_file_has_all_that_a_row_of_the_page_shows_the_first_of(
     assert client.get(path).content.decode().count("and 2 more") == 3 * 2 + 1
 
 
-def test_filters_and_search_hold_for_the_file_too(client: Client) -> None:
+def test_filters_and_search_hold_for_the_file_too(client: Client):
     for number in range(3):
         peer(f"on {number}", connected=True)
     peer("off")
@@ -123,20 +123,20 @@ def test_filters_and_search_hold_for_the_file_too(client: Client) -> None:
     assert wrong["Location"] == f"{PEERS}?e=1"
 
 
-def test_the_members_of_a_group_are_given_alone(client: Client) -> None:
+def test_the_members_of_a_group_are_given_alone(client: Client):
     made = group("g", peer("in"))
     peer("out")
     rows = as_json(client, f"{GROUPS}{made.pk}/members/?export=json")
     assert [row["name"][:2] for row in rows] == ["in"]
 
 
-def test_formulas_in_names_are_only_text_for_a_spreadsheet(client: Client) -> None:
+def test_formulas_in_names_are_only_text_for_a_spreadsheet(client: Client):
     group_create(name="=1+1")
     assert "'=1+1" in [row["name"] for row in as_csv(client, f"{GROUPS}?export=csv")]
     assert "=1+1" in [row["name"] for row in as_json(client, f"{GROUPS}?export=json")]
 
 
-def test_no_secret_is_in_a_file(client: Client) -> None:
+def test_no_secret_is_in_a_file(client: Client):
     plain = token_of(person())
     text = body(client, "/admin/accounts/accesstoken/?export=csv")
     assert plain not in text
@@ -145,7 +145,7 @@ def test_no_secret_is_in_a_file(client: Client) -> None:
 
 def test_a_file_is_read_in_pieces_and_has_every_row_once(
     client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(lists, "_AT_ONCE", 10)
     peers(35)
     with CaptureQueriesContext(connection) as few:
@@ -156,7 +156,7 @@ def test_a_file_is_read_in_pieces_and_has_every_row_once(
     assert len(few) <= 12 + 4 * 5
 
 
-def test_who_may_not_see_a_list_gets_no_file() -> None:
+def test_who_may_not_see_a_list_gets_no_file():
     reader = client_of(person("network_admin"))
     path = "/admin/control/proxytoken/?export=csv"
     assert reader.get(path).status_code == 403
@@ -164,7 +164,7 @@ def test_who_may_not_see_a_list_gets_no_file() -> None:
     assert Client().get(f"{PEERS}?export=csv").status_code == 302
 
 
-def test_columns_are_chosen_in_the_address_and_hold_for_files(client: Client) -> None:
+def test_columns_are_chosen_in_the_address_and_hold_for_files(client: Client):
     peer("vega")
     chosen: Any = client.get(f"{PEERS}?columns=name&columns=address&columns=client")
     assert chosen["Location"] == "?columns=name%2Caddress%2Cclient"
@@ -183,7 +183,7 @@ def keep(client: Client, path: str, **sent: str) -> None:
     assert client.post(path, {"keep_view": "1", **sent}).status_code == 302
 
 
-def test_a_view_is_kept_with_filters_columns_and_order(client: Client) -> None:
+def test_a_view_is_kept_with_filters_columns_and_order(client: Client):
     query = "connected__exact=1&columns=name%2Caddress&o=1"
     keep(client, f"{PEERS}?{query}&p=2&view=all", name="on <b>")
     page = client.get(PEERS).content.decode()
@@ -192,7 +192,7 @@ def test_a_view_is_kept_with_filters_columns_and_order(client: Client) -> None:
     assert f'href="?{query.replace("&", "&amp;")}"' in page
 
 
-def test_a_default_view_opens_with_the_list_and_can_be_left(client: Client) -> None:
+def test_a_default_view_opens_with_the_list_and_can_be_left(client: Client):
     peer("off")
     keep(client, f"{PEERS}?connected__exact=1", name="on", is_default="on")
     keep(client, f"{PEERS}?connected__exact=0", name="off", is_default="on")
@@ -208,7 +208,7 @@ def test_a_default_view_opens_with_the_list_and_can_be_left(client: Client) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_default_views_made_at_once_one_stays_default(owner: User) -> None:
+def test_of_default_views_made_at_once_one_stays_default(owner: User):
     browsers = {f"view {number}": client_of(owner) for number in range(8)}
     for _ in range(2):  # the first ones, and others beside them
         race([
@@ -222,7 +222,7 @@ def test_of_default_views_made_at_once_one_stays_default(owner: User) -> None:
     assert SavedView.objects.count() == 16
 
 
-def test_views_are_those_of_one_person_on_one_list(client: Client) -> None:
+def test_views_are_those_of_one_person_on_one_list(client: Client):
     keep(client, f"{PEERS}?q=a", name="mine", is_default="on")
     other = person("auditor")
     assert "mine" not in client_of(other).get(PEERS).content.decode()
@@ -237,7 +237,7 @@ def test_views_are_those_of_one_person_on_one_list(client: Client) -> None:
 
 def test_a_name_is_needed_kept_anew_and_there_is_an_end(
     client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     keep(client, f"{PEERS}?q=a", name="  ")
     assert not SavedView.objects.exists()
     keep(client, f"{PEERS}?q=a", name="x")
@@ -248,7 +248,7 @@ def test_a_name_is_needed_kept_anew_and_there_is_an_end(
     assert SavedView.objects.get().name == "x"
 
 
-def test_the_views_of_a_person_go_with_them(client: Client) -> None:
+def test_the_views_of_a_person_go_with_them(client: Client):
     gone = person("auditor")
     keep(client_of(gone), f"{PEERS}?q=a", name="x")
     user_delete(user_id=gone.pk, by=person("owner"))
@@ -258,7 +258,7 @@ def test_the_views_of_a_person_go_with_them(client: Client) -> None:
 @pytest.mark.parametrize("model", LISTS, ids=lambda model: model._meta.label_lower)
 def test_every_list_says_what_its_columns_are_called(
     model: type[Model], client: Client
-) -> None:
+):
     choice = client.get(path_of(model)).context["cl"].choice
     keys = [key for key, _, _ in choice]
     assert len(set(keys)) == len(keys)
@@ -268,7 +268,7 @@ def test_every_list_says_what_its_columns_are_called(
 
 def test_what_is_there_to_be_clicked_stands_in_rows_and_in_no_file(
     client: Client,
-) -> None:
+):
     group("Field service")
     for query in ("", "?columns=issued"):
         shown = client.get(f"/admin/groups/group/{query}").content.decode()
@@ -277,7 +277,7 @@ def test_what_is_there_to_be_clicked_stands_in_rows_and_in_no_file(
     assert "deletion" not in row
 
 
-def test_no_list_is_filtered_by_what_it_does_not_show(client: Client) -> None:
+def test_no_list_is_filtered_by_what_it_does_not_show(client: Client):
     """Else `?hash__icontains=` told a secret, a character at a time."""
     hidden = {"password", "hash", "key_hash", "token_hash", "sealed_secret", "target"}
     answers = {
@@ -291,7 +291,7 @@ def test_no_list_is_filtered_by_what_it_does_not_show(client: Client) -> None:
     assert client.get(f"{PEERS}?name__icontains=x").status_code == 200
 
 
-def test_a_key_is_hidden_as_the_column_it_is_of(rf: RequestFactory) -> None:
+def test_a_key_is_hidden_as_the_column_it_is_of(rf: RequestFactory):
     class Narrow(ListAdmin):
         list_display = ("name",)
 
@@ -303,7 +303,7 @@ def test_a_key_is_hidden_as_the_column_it_is_of(rf: RequestFactory) -> None:
         assert asked is allowed
 
 
-def test_every_choice_of_every_filter_is_answered(client: Client) -> None:
+def test_every_choice_of_every_filter_is_answered(client: Client):
     peers(2)
     for model in LISTS:
         path = path_of(model)
@@ -314,7 +314,7 @@ def test_every_choice_of_every_filter_is_answered(client: Client) -> None:
                 assert answer.status_code == 200, (path, choice)
 
 
-def test_odd_filters_are_told_and_break_no_list(client: Client) -> None:
+def test_odd_filters_are_told_and_break_no_list(client: Client):
     kinds: dict[Any, str] = {
         (type(field), model): field.name
         for model in (Peer, NameserverGroup)

@@ -29,19 +29,19 @@ SEEN = r"in\u202evoice\x1b[2J"
         ("never heard of", "off"),
     ],
 )
-def test_a_state_is_a_word_in_its_colour(state: str, tone: str) -> None:
+def test_a_state_is_a_word_in_its_colour(state: str, tone: str):
     assert badge(state) == f'<span class="badge badge--{tone}">{state}</span>'
 
 
-def test_a_tone_may_be_given() -> None:
+def test_a_tone_may_be_given():
     assert 'badge--warn"' in badge("offline for 3 days", "warn")
 
 
-def test_a_text_is_isolated_and_shows_what_it_hides() -> None:
+def test_a_text_is_isolated_and_shows_what_it_hides():
     assert shown(HOSTILE + "<b>") == f"<bdi>{SEEN}&lt;b&gt;</bdi>"
 
 
-def test_markup_stays_markup_when_its_text_is_made_visible() -> None:
+def test_markup_stays_markup_when_its_text_is_made_visible():
     made = Template("{% load look %}{{ text|visible }} {{ plain|visible }}").render(
         Context({"text": format_html("{}\n\u202e", shown("a")), "plain": "<i>\x07"})
     )
@@ -49,7 +49,7 @@ def test_markup_stays_markup_when_its_text_is_made_visible() -> None:
 
 
 @pytest.mark.django_db
-def test_lists_and_pages_of_objects_hide_nothing_of_their_names() -> None:
+def test_lists_and_pages_of_objects_hide_nothing_of_their_names():
     group = group_create(name=HOSTILE)
     client = client_of(person("owner"))
     listed = client.get("/admin/groups/group/").content.decode()
@@ -64,7 +64,7 @@ def test_lists_and_pages_of_objects_hide_nothing_of_their_names() -> None:
 
 
 @pytest.mark.django_db
-def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them() -> None:
+def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them():
     bad = f"{HOSTILE}<b>"
     owner = person("owner")
     machine, team = peer(bad), group_create(name=bad)
@@ -93,7 +93,7 @@ def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them() -> 
 
 
 @pytest.mark.django_db
-def test_lists_write_moments_short_and_in_full_on_hover() -> None:
+def test_lists_write_moments_short_and_in_full_on_hover():
     made = group_create(name="dated").created_at
     page = client_of(person("owner")).get("/admin/groups/group/").content.decode()
     full = f"{made:%Y-%m-%d %H:%M:%S} UTC"
@@ -101,7 +101,7 @@ def test_lists_write_moments_short_and_in_full_on_hover() -> None:
 
 
 @pytest.mark.django_db
-def test_columns_of_numbers_stand_to_the_right_headings_too() -> None:
+def test_columns_of_numbers_stand_to_the_right_headings_too():
     group_create(name="10.0.0.0")
     group_create(name="2024-01-01 00:00:01Z")
     page = client_of(person("owner")).get("/admin/groups/group/").content.decode()

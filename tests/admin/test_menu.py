@@ -54,7 +54,7 @@ def menu_of(page: Any) -> str:
     return text.partition('<nav id="menu"')[2].partition("</nav>")[0]
 
 
-def test_every_model_and_page_has_a_place_in_the_menu_or_inside_of_one() -> None:
+def test_every_model_and_page_has_a_place_in_the_menu_or_inside_of_one():
     named = {
         target
         for entries in MENU.values()
@@ -72,7 +72,7 @@ def test_every_model_and_page_has_a_place_in_the_menu_or_inside_of_one() -> None
     assert lost == {"None"}  # the sign-in page, which stands before Django's own
 
 
-def test_sections_come_in_the_operators_words_and_order() -> None:
+def test_sections_come_in_the_operators_words_and_order():
     everything = shown("owner")
     assert list(everything) == list(MENU)
     assert everything == {
@@ -80,7 +80,7 @@ def test_sections_come_in_the_operators_words_and_order() -> None:
     }
 
 
-def test_a_page_is_shown_to_the_roles_that_may_read_it() -> None:
+def test_a_page_is_shown_to_the_roles_that_may_read_it():
     assert "Metrics and checks" in shown("auditor")["System"]
     assert "Proxy tokens" not in shown("network_admin")["System"]
 
@@ -98,7 +98,7 @@ def test_a_page_is_shown_to_the_roles_that_may_read_it() -> None:
         ("/admin/metrics/", "System", "Metrics and checks"),
     ],
 )
-def test_the_line_of_the_page_is_marked(path: str, section: str, current: str) -> None:
+def test_the_line_of_the_page_is_marked(path: str, section: str, current: str):
     page = client_of(person("owner")).get(path)
     marked = [
         (s["name"], line["name"])
@@ -119,7 +119,7 @@ def test_the_line_of_the_page_is_marked(path: str, section: str, current: str) -
         ("/admin/access/policyrule/", "Policy rules"),
     ],
 )
-def test_titles_say_what_a_page_shows(path: str, title: str) -> None:
+def test_titles_say_what_a_page_shows(path: str, title: str):
     page = client_of(person("owner")).get(path).content.decode()
     head = page.partition("<title>")[2].partition("</title>")[0]
     assert head.split("|")[0].strip() == title
@@ -127,7 +127,7 @@ def test_titles_say_what_a_page_shows(path: str, title: str) -> None:
     assert heading.strip() == title
 
 
-def test_networks_lead_to_what_is_in_them() -> None:
+def test_networks_lead_to_what_is_in_them():
     network = networks.create({"name": "plant"})
     other = networks.create({"name": "office"})
     for one in (network, other):
@@ -141,7 +141,7 @@ def test_networks_lead_to_what_is_in_them() -> None:
     assert [row.name for row in listed] == ["r-plant"]
 
 
-def test_invites_are_made_from_the_list_of_users() -> None:
+def test_invites_are_made_from_the_list_of_users():
     page = client_of(person("owner")).get("/admin/accounts/user/").content.decode()
     assert 'href="/admin/access/invite/add/"' in page
     page = client_of(person("auditor")).get("/admin/accounts/user/").content.decode()

@@ -42,7 +42,7 @@ def page_of(name: str) -> str:
         return reverse(name, args=[NOT_THERE])
 
 
-def test_the_tables_name_every_model_and_page() -> None:
+def test_the_tables_name_every_model_and_page():
     registered = {model._meta.label_lower for model in admin.site._registry}
     assert {line[0] for line in MODELS} == registered
     targets = {
@@ -57,7 +57,7 @@ def test_the_tables_name_every_model_and_page() -> None:
 
 
 @pytest.mark.parametrize("role", STAFF)
-def test_pages_of_models_open_to_whom_the_matrix_says(role: str) -> None:
+def test_pages_of_models_open_to_whom_the_matrix_says(role: str):
     client = client_of(person(role))
 
     def status(label: str, kind: str, *args: str) -> int:
@@ -85,7 +85,7 @@ def test_pages_of_models_open_to_whom_the_matrix_says(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", STAFF)
-def test_other_pages_open_to_whom_the_matrix_says(role: str) -> None:
+def test_other_pages_open_to_whom_the_matrix_says(role: str):
     client = client_of(person(role))
     otherwise = []
     for page in PAGES:
@@ -98,7 +98,7 @@ def test_other_pages_open_to_whom_the_matrix_says(role: str) -> None:
 
 
 @pytest.mark.parametrize("who", ["user", None])
-def test_others_are_led_to_the_sign_in_from_every_page(who: str | None) -> None:
+def test_others_are_led_to_the_sign_in_from_every_page(who: str | None):
     visitor = Client() if who is None else client_of(person(who))
     kinds = {
         "changelist": (),

@@ -49,9 +49,7 @@ def in_a_day(moment: Any) -> bool:
     return bool(abs(moment - (clock.now() + DAY)) < SOON)
 
 
-def test_both_tokens_work_for_a_day_with_the_same_rights(
-    client: Client, owner: User
-) -> None:
+def test_both_tokens_work_for_a_day_with_the_same_rights(client: Client, owner: User):
     plain = token_of(owner, days=90)
     old = AccessToken.objects.get()
     trail = Trail()
@@ -71,7 +69,7 @@ def test_both_tokens_work_for_a_day_with_the_same_rights(
     assert all(made not in str(vars(event)) for event in trail.events)
 
 
-def test_a_leaked_token_ends_at_once(client: Client, owner: User) -> None:
+def test_a_leaked_token_ends_at_once(client: Client, owner: User):
     plain = token_of(owner)
     made = rotated(client, f"{TOKENS}{AccessToken.objects.get().pk}/", "now")
     assert not works(plain)
@@ -79,9 +77,7 @@ def test_a_leaked_token_ends_at_once(client: Client, owner: User) -> None:
     assert AccessToken.objects.count() == 1
 
 
-def test_what_ends_sooner_is_not_made_to_live_longer(
-    client: Client, owner: User
-) -> None:
+def test_what_ends_sooner_is_not_made_to_live_longer(client: Client, owner: User):
     token_of(owner, days=1)
     old = AccessToken.objects.get()
     before = old.expires_at
@@ -92,7 +88,7 @@ def test_what_ends_sooner_is_not_made_to_live_longer(
     assert all(x.expires_at > clock.now() for x in AccessToken.objects.all())
 
 
-def test_a_scope_and_a_robot_keep_their_token_narrow(client: Client) -> None:
+def test_a_scope_and_a_robot_keep_their_token_narrow(client: Client):
     machine = robot()
     token_of(machine, scope="ingest")
     rotated(client, f"{TOKENS}{AccessToken.objects.get().pk}/")
@@ -105,7 +101,7 @@ def test_a_scope_and_a_robot_keep_their_token_narrow(client: Client) -> None:
 @pytest.mark.parametrize("kind", ["reusable", "one-off"])
 def test_a_setup_key_is_rotated_with_its_groups_and_limits(
     client: Client, kind: str, expires_in: int
-) -> None:
+):
     old = setup_key(
         "ci",
         type=kind,
@@ -128,7 +124,7 @@ def test_a_setup_key_is_rotated_with_its_groups_and_limits(
     assert (life or 0) == expires_in
 
 
-def test_a_leaked_setup_key_is_revoked_at_once(client: Client) -> None:
+def test_a_leaked_setup_key_is_revoked_at_once(client: Client):
     old = setup_key("ci")
     trail = Trail()
     assert usable_setup_key(rotated(client, f"{KEYS}{old.pk}/", "now")).pk != old.pk
@@ -137,7 +133,7 @@ def test_a_leaked_setup_key_is_revoked_at_once(client: Client) -> None:
     assert sorted(trail.codes) == ["setupkey.add", "setupkey.revoke"]
 
 
-def test_a_revoked_setup_key_is_replaced_and_stays_revoked(client: Client) -> None:
+def test_a_revoked_setup_key_is_replaced_and_stays_revoked(client: Client):
     old = setup_key("ci")
     setup_keys.update(old.pk, {"revoked": True})
     assert usable_setup_key(rotated(client, f"{KEYS}{old.pk}/", "now")).pk != old.pk
@@ -146,7 +142,7 @@ def test_a_revoked_setup_key_is_replaced_and_stays_revoked(client: Client) -> No
 
 
 @pytest.mark.parametrize("days", [0, 40])
-def test_a_proxys_token_is_rotated(client: Client, days: int) -> None:
+def test_a_proxys_token_is_rotated(client: Client, days: int):
     old = proxy_tokens.create({"name": "edge", "expires_in": days})
     assert rotated(client, f"{PROXIES}{old.pk}/").startswith("nbx_")
     new = ProxyToken.objects.exclude(pk=old.pk).get()
@@ -157,7 +153,7 @@ def test_a_proxys_token_is_rotated(client: Client, days: int) -> None:
 
 
 @pytest.mark.parametrize("role", ["admin", "network_admin", "auditor"])
-def test_nobody_rotates_what_is_not_theirs_to_give(role: str, owner: User) -> None:
+def test_nobody_rotates_what_is_not_theirs_to_give(role: str, owner: User):
     token_of(owner)
     others = client_of(person(role))
     path = f"{TOKENS}{AccessToken.objects.get().pk}/rotate/"
@@ -171,7 +167,7 @@ def test_nobody_rotates_what_is_not_theirs_to_give(role: str, owner: User) -> No
     assert AccessToken.objects.count() == 1
 
 
-def test_an_owner_takes_over_nobodys_token(client: Client) -> None:
+def test_an_owner_takes_over_nobodys_token(client: Client):
     """They may revoke one; another in its owner's name is not theirs to hold."""
     token_of(person("admin"))
     path = f"{TOKENS}{AccessToken.objects.get().pk}/rotate/"

@@ -47,7 +47,7 @@ def named(client: Client, words: str, kind: str = "") -> list[str]:
 
 def test_every_kind_of_object_is_found_by_name_and_leads_to_its_page(
     client: Client, api: Api
-) -> None:
+):
     peer("vega-laptop")
     group("vega group")
     ok(api.post("/api/dns/zones", zone(name="vega zone")))
@@ -60,20 +60,20 @@ def test_every_kind_of_object_is_found_by_name_and_leads_to_its_page(
 
 def test_a_peer_is_found_by_its_address_before_those_whose_addresses_hold_it(
     client: Client,
-) -> None:
+):
     for last in (11, 12, 13, 14, 15, 16, 1):
         peer(f"no {last}", ip=f"100.90.1.{last}")
     assert named(client, "100.90.1.1", "Peer")[0] == "no 1"
 
 
-def test_an_exact_name_stands_before_all_that_only_have_it(client: Client) -> None:
+def test_an_exact_name_stands_before_all_that_only_have_it(client: Client):
     for name in ("a db", "db-1 replica", "my db-1", "old db-1", "db-11", "db-1"):
         group_create(name=name)
     peer("of db-1")
     assert named(client, "DB-1")[:3] == ["db-1", "db-1 replica", "db-11"]
 
 
-def test_ids_of_objects_and_events_lead_to_them(client: Client, api: Api) -> None:
+def test_ids_of_objects_and_events_lead_to_them(client: Client, api: Api):
     found = group("by id")
     event = AuditEvent.objects.latest("id")
     sent = traffic(id="flow-77")
@@ -89,19 +89,19 @@ def test_ids_of_objects_and_events_lead_to_them(client: Client, api: Api) -> Non
 @pytest.mark.parametrize(
     "words", ["9" * 40, "\u0663", "%", "_", "\\", "'\"--", "\0a\0"]
 )
-def test_odd_words_are_only_words(client: Client, words: str) -> None:
+def test_odd_words_are_only_words(client: Client, words: str):
     peer("plain")
     assert "plain" not in named(client, words, "Peer")
 
 
-def test_pages_and_additions_are_found_by_their_words(client: Client) -> None:
+def test_pages_and_additions_are_found_by_their_words(client: Client):
     assert named(client, "zones")[0] == "Zones"
     assert named(client, "add zone")[0] == "Add zone"
     assert "Explain a look-up" in named(client, "look explain")
     assert named(client, "", "Page")[0] == "Overview"
 
 
-def test_a_record_is_added_to_a_zone_that_is_named(client: Client, api: Api) -> None:
+def test_a_record_is_added_to_a_zone_that_is_named(client: Client, api: Api):
     made = ok(api.post("/api/dns/zones", zone(name="plant", domain="plant.dev")))
     [hit] = [x for x in hits(client, "add record to plant") if x["kind"] == "Action"]
     assert hit["name"].startswith("Add record to plant")
@@ -109,9 +109,7 @@ def test_a_record_is_added_to_a_zone_that_is_named(client: Client, api: Api) -> 
     assert form["zone"].value() == made["id"]
 
 
-def test_something_is_deleted_or_revoked_from_its_name(
-    client: Client, owner: User
-) -> None:
+def test_something_is_deleted_or_revoked_from_its_name(client: Client, owner: User):
     made = group("old office")
     token_of(owner)
     [hit] = [x for x in hits(client, "delete old off") if x["kind"] == "Action"]
@@ -124,7 +122,7 @@ def test_something_is_deleted_or_revoked_from_its_name(
 
 
 @pytest.mark.parametrize("role", ["network_admin", "auditor"])
-def test_nobody_finds_what_they_may_not_open(role: str, owner: User) -> None:
+def test_nobody_finds_what_they_may_not_open(role: str, owner: User):
     peer("vega")
     token_of(owner)
     client = client_of(person(role))
@@ -148,7 +146,7 @@ def test_nobody_finds_what_they_may_not_open(role: str, owner: User) -> None:
         assert not named(client, "delete vega", "Action")
 
 
-def test_who_is_not_signed_in_finds_nothing() -> None:
+def test_who_is_not_signed_in_finds_nothing():
     answer = Client().post(
         SEARCH, {"words": "a"}, headers={"Accept": "application/json"}
     )
@@ -158,7 +156,7 @@ def test_who_is_not_signed_in_finds_nothing() -> None:
 
 def test_a_pasted_secret_leads_to_its_token_and_into_no_address(
     client: Client, owner: User
-) -> None:
+):
     plain = token_of(owner)
     page = f"/admin/accounts/accesstoken/{AccessToken.objects.get().pk}/change/"
     assert [x["url"] for x in hits(client, f"Token {plain}")] == [page]
@@ -167,7 +165,7 @@ def test_a_pasted_secret_leads_to_its_token_and_into_no_address(
     assert hits(others, plain) == []
 
 
-def test_names_of_others_are_shown_as_text_and_hide_nothing(client: Client) -> None:
+def test_names_of_others_are_shown_as_text_and_hide_nothing(client: Client):
     group_create(name="vega <b>\u202e")
     page = client.post(SEARCH, {"words": "vega"}).content.decode()
     assert "vega &lt;b&gt;\\u202e" in page
@@ -175,7 +173,7 @@ def test_names_of_others_are_shown_as_text_and_hide_nothing(client: Client) -> N
     assert named(client, "vega", "Group") == ["vega <b>\\u202e"]
 
 
-def test_without_a_script_the_page_lists_what_is_found(client: Client) -> None:
+def test_without_a_script_the_page_lists_what_is_found(client: Client):
     made = group("vega")
     assert f'href="{SEARCH}"' in client.get("/admin/").content.decode()
     page = client.post(SEARCH, {"words": "vega"}).content.decode()
@@ -186,7 +184,7 @@ def test_without_a_script_the_page_lists_what_is_found(client: Client) -> None:
     assert "Nothing is called so." in nothing
 
 
-def test_a_search_asks_as_often_for_many_objects_as_for_few(client: Client) -> None:
+def test_a_search_asks_as_often_for_many_objects_as_for_few(client: Client):
     peers(3)
     asked = []
     for _ in range(2):

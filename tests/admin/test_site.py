@@ -29,7 +29,7 @@ def test_names_in_the_trail_are_escaped():
     assert "&lt;script&gt;alert" in page
 
 
-def test_the_history_of_an_object_is_its_audit_trail() -> None:
+def test_the_history_of_an_object_is_its_audit_trail():
     owner = person("owner")
     made = group_create(name="watched", peers=[], resources=[])
     group_update(group_id=made.pk, name="renamed", peers=[], resources=[])

@@ -47,14 +47,14 @@ def at(of: Group) -> str:
     return f"/admin/groups/group/{of.pk}/change/"
 
 
-def test_the_marks_are_in_the_page(client: Client) -> None:
+def test_the_marks_are_in_the_page(client: Client):
     text = client.get(at(group("team"))).content.decode()
     assert '<input type="hidden" name="seen" value="{&quot;name&quot;:' in text
 
 
 def test_members_added_meanwhile_stay_when_only_the_name_is_saved(
     client: Client,
-) -> None:
+):
     team = team_of(ONE)
     late = opened(client, at(team))
     change(team, "team", ONE, TWO, THREE)
@@ -68,7 +68,7 @@ def test_members_added_meanwhile_stay_when_only_the_name_is_saved(
 
 def test_a_field_that_both_changed_is_refused_once_and_then_meant(
     client: Client,
-) -> None:
+):
     team = team_of(ONE)
     late = {**opened(client, at(team)), "resources": chosen(ONE, THREE)}
     change(team, "crew", ONE, TWO)
@@ -86,7 +86,7 @@ def test_a_field_that_both_changed_is_refused_once_and_then_meant(
     assert listed(team) == [ONE, THREE]
 
 
-def test_what_is_compared_is_what_is_stored_under_the_lock() -> None:
+def test_what_is_compared_is_what_is_stored_under_the_lock():
     team = team_of(ONE)
     seen = GroupForm(instance=team).seen
     sent = {"name": ["crew"], "resources": chosen(ONE), "seen": [seen]}
@@ -98,7 +98,7 @@ def test_what_is_compared_is_what_is_stored_under_the_lock() -> None:
     assert listed(team) == [ONE, TWO]
 
 
-def test_the_same_change_on_both_sides_is_no_conflict(client: Client) -> None:
+def test_the_same_change_on_both_sides_is_no_conflict(client: Client):
     team = team_of(ONE)
     late = {**opened(client, at(team)), "resources": chosen(ONE, TWO)}
     change(team, "team", ONE, TWO)
@@ -106,7 +106,7 @@ def test_the_same_change_on_both_sides_is_no_conflict(client: Client) -> None:
     assert client.post(at(team), late).status_code == 302
 
 
-def test_another_mistake_keeps_the_marks_of_the_first_page(client: Client) -> None:
+def test_another_mistake_keeps_the_marks_of_the_first_page(client: Client):
     team = team_of(ONE)
     late = opened(client, at(team))
     wrong = client.post(at(team), {**late, "name": ""})
@@ -123,7 +123,7 @@ def test_another_mistake_keeps_the_marks_of_the_first_page(client: Client) -> No
 
 def test_a_group_that_a_peer_joined_meanwhile_stays_when_the_page_is_late(
     client: Client,
-) -> None:
+):
     [one] = peers(1)
     mine, late_group, wanted = group("mine", one), group("late"), group("wanted")
     path = f"/admin/inventory/peer/{one.pk}/change/"
@@ -138,7 +138,7 @@ def test_a_group_that_a_peer_joined_meanwhile_stays_when_the_page_is_late(
     assert errors_of(refused)["groups"] == ["somebody else changed it meanwhile"]
 
 
-def test_switches_of_a_zone_changed_meanwhile_stay(client: Client) -> None:
+def test_switches_of_a_zone_changed_meanwhile_stay(client: Client):
     team = group("team")
     wanted = {
         "name": "corp",
@@ -166,7 +166,7 @@ def test_switches_of_a_zone_changed_meanwhile_stay(client: Client) -> None:
 @pytest.mark.parametrize(
     "seen", ["", "nonsense", "[1]", '"x"', '{"peers": null}', "[" * 100_000]
 )
-def test_unreadable_marks_are_no_failure(client: Client, seen: str) -> None:
+def test_unreadable_marks_are_no_failure(client: Client, seen: str):
     team = group("team", *peers(1))
     late = {**opened(client, at(team)), "seen": seen}
 

@@ -29,7 +29,7 @@ def heading(client: Client, path: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", "", found[1]).split())
 
 
-def test_abbreviations_are_written_in_capitals(client: Client) -> None:
+def test_abbreviations_are_written_in_capitals(client: Client):
     seed("--profile", "demo")
     paths = ["accounts/account/", "access/policyrule/", "access/policy/add/"]
     paths += [
@@ -42,12 +42,12 @@ def test_abbreviations_are_written_in_capitals(client: Client) -> None:
         assert not re.findall(rf"<(?:label|th|option|a)\b[^>]*>[^<]*\b{WRONG}\b", text)
 
 
-def test_the_head_of_a_list_has_the_box_that_selects_all(client: Client) -> None:
+def test_the_head_of_a_list_has_the_box_that_selects_all(client: Client):
     text = client.get("/admin/groups/group/").content.decode()
     assert '<input type="checkbox" id="action-toggle"' in text
 
 
-def test_headings_name_objects_not_ids(client: Client) -> None:
+def test_headings_name_objects_not_ids(client: Client):
     router = Router(network=network("office"), metric=1)
     router.save()
     assert heading(client, f"/admin/access/router/{router.pk}/change/") == (
@@ -59,14 +59,14 @@ def test_headings_name_objects_not_ids(client: Client) -> None:
     )
 
 
-def test_the_page_of_a_subscription_to_somewhere_says_to_once(client: Client) -> None:
+def test_the_page_of_a_subscription_to_somewhere_says_to_once(client: Client):
     target = {"type": "syslog", "host": "192.0.2.1", "port": 514, "tls": False}
     made, _ = subscription_create(name="to syslog", stream="audit", target=target)
     path = f"/admin/delivery/subscription/{made.pk}/sending/"
     assert heading(client, path) == "Sending to syslog"
 
 
-def test_durations_are_read_and_written_in_words(client: Client) -> None:
+def test_durations_are_read_and_written_in_words(client: Client):
     path = client.get("/admin/accounts/account/").headers["Location"]
     assert 'value="24 h"' in client.get(path).content.decode()
     sent = form_data(client, path) | {"peer_login_expiration": "90 days"}
@@ -83,7 +83,7 @@ def test_durations_are_read_and_written_in_words(client: Client) -> None:
 
 
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_a_number_too_long_to_be_read_is_no_duration(client: Client, sign: str) -> None:
+def test_a_number_too_long_to_be_read_is_no_duration(client: Client, sign: str):
     key = {"name": "k", "type": "reusable", "usage_limit": "0"}
     key["days"] = sign + "9" * 5000
     [text] = errors_of(client.post("/admin/access/setupkey/add/", key))["days"]

@@ -24,9 +24,7 @@ EMPTY = (
 
 
 @pytest.mark.parametrize("path", EMPTY)
-def test_list_on_an_ordinary_page_is_empty_and_writes_find_nothing(
-    api: Api, path: str
-) -> None:
+def test_list_on_an_ordinary_page_is_empty_and_writes_find_nothing(api: Api, path: str):
     assert ok(api.get(path)) == []
     for answer in (
         api.post(path, {"name": "x"}),
@@ -40,7 +38,7 @@ def test_list_on_an_ordinary_page_is_empty_and_writes_find_nothing(
     assert api_as("user").get(path).status == 403
 
 
-def test_configured_issuer_is_the_identity_provider(api: Api, settings: Any) -> None:
+def test_configured_issuer_is_the_identity_provider(api: Api, settings: Any):
     settings.SVC = dataclasses.replace(
         settings.SVC, oidc_issuer="https://idp.test/realm", oidc_client_id="mesh"
     )
@@ -71,7 +69,7 @@ def city(geoname_id: int, name: str, country: str) -> dict[str, Any]:
 
 def test_cities_of_a_country_come_from_the_configured_file(
     api: Api, settings: Any, tmp_path: Path
-) -> None:
+):
     path = tmp_path / "places.mmdb"
     write_database(
         path,
@@ -91,12 +89,12 @@ def test_cities_of_a_country_come_from_the_configured_file(
     assert ok(api.get("/api/locations/countries/FR/cities")) == []
 
 
-def test_no_cities_are_known_without_a_file(api: Api, tmp_path: Path) -> None:
+def test_no_cities_are_known_without_a_file(api: Api, tmp_path: Path):
     assert ok(api.get("/api/locations/countries/DE/cities")) == []
     assert api.get("/api/locations/countries/XX/cities").status == 404
 
 
-def test_damaged_file_knows_no_cities(settings: Any, tmp_path: Path) -> None:
+def test_damaged_file_knows_no_cities(settings: Any, tmp_path: Path):
     path = tmp_path / "damaged.mmdb"
     path.write_bytes(b"no database")
     settings.SVC = dataclasses.replace(settings.SVC, geoip_database=path)

@@ -57,11 +57,11 @@ def company(size: int, patience: float) -> list[bool]:
     return [b'"company":true' in answer.content for answer in race([read, read])]
 
 
-def test_large_answers_are_made_one_at_a_time() -> None:
+def test_large_answers_are_made_one_at_a_time():
     assert company(LARGE_BYTES, patience=0.2) == [False, False]
 
 
-def test_a_large_answer_is_made_alone_though_only_its_headers_are_asked_for() -> None:
+def test_a_large_answer_is_made_alone_though_only_its_headers_are_asked_for():
     ListView.size = LARGE_BYTES
     ListView.together = Barrier(1)
     read()
@@ -74,17 +74,17 @@ def test_a_large_answer_is_made_alone_though_only_its_headers_are_asked_for() ->
     assert not any(b'"company":true' in answer.content for answer in found)
 
 
-def test_small_answers_are_made_side_by_side() -> None:
+def test_small_answers_are_made_side_by_side():
     assert company(100, patience=60) == [True, True]
 
 
-def test_the_first_of_a_kind_counts_as_large() -> None:
+def test_the_first_of_a_kind_counts_as_large():
     ListView.size = 0
     ListView.together = Barrier(2, timeout=0.2)
     assert not any(b'"company":true' in answer.content for answer in race([read, read]))
 
 
-def test_what_was_rendered_is_kept_as_text_alone() -> None:
+def test_what_was_rendered_is_kept_as_text_alone():
     ListView.size, ListView.together = 10, Barrier(1)
     answer = read()
     assert answer.data is None
@@ -112,7 +112,7 @@ def occupied() -> Iterator[Event]:
 
 
 @pytest.mark.usefixtures("occupied")
-def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(renderers.readers, "patience", 0.01)
     with pytest.raises(Unavailable), room_for(KIND):
         pytest.fail("there was room for two")
@@ -124,7 +124,7 @@ def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("occupied")
 def test_readers_are_sent_away_when_no_turn_ends(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(renderers.readers, "grace", 0.1)
     ListView.size, ListView.together = 10, Barrier(1)
     with ThreadPoolExecutor(4) as pool:
@@ -133,13 +133,13 @@ def test_readers_are_sent_away_when_no_turn_ends(
     assert all(answer["Retry-After"] for answer in away)
 
 
-def test_eight_readers_of_a_list_of_four_megabytes_are_served() -> None:
+def test_eight_readers_of_a_list_of_four_megabytes_are_served():
     ListView.size, ListView.together = 4 * LARGE_BYTES, Barrier(1)
     assert {answer.status_code for answer in race([read] * 8)} == {200}
 
 
 @pytest.mark.usefixtures("occupied")
-def test_one_small_answer_does_not_make_a_kind_small() -> None:
+def test_one_small_answer_does_not_make_a_kind_small():
     note_size(KIND, 2 * LARGE_BYTES)
     note_size(KIND, 10)
     assert renderers._sizes[KIND] > LARGE_BYTES
@@ -150,6 +150,6 @@ def test_one_small_answer_does_not_make_a_kind_small() -> None:
 
 
 @pytest.mark.usefixtures("occupied")
-def test_what_is_no_reading_needs_no_room() -> None:
+def test_what_is_no_reading_needs_no_room():
     answer = ListView.as_view()(RequestFactory().options("/"))
     assert answer.status_code == 200

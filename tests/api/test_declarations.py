@@ -42,7 +42,7 @@ ELSEWHERE = {NetworkResourceViewSet: {"groups"}, PolicyViewSet: {"rules"}}
         PostureCheckViewSet,
     ],
 )
-def test_bodies_have_the_fields_of_the_model(view: type[ResourceViewSet]) -> None:
+def test_bodies_have_the_fields_of_the_model(view: type[ResourceViewSet]):
     model: Any = view.resource.model
     made = MADE.get(view, set())
     stored = {*columns(model), *lists(model), *ELSEWHERE.get(view, ())}

@@ -53,9 +53,7 @@ def statuses(call: Callable[[], Any], count: int) -> list[int]:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("five")
 class TestTokens:
-    def test_the_limit_is_answered_429_until_the_wait_is_over(
-        self, moment: Any
-    ) -> None:
+    def test_the_limit_is_answered_429_until_the_wait_is_over(self, moment: Any):
         api = api_of(person())
         before = limited("token")
         assert statuses(lambda: api.get(PATH), 5) == [200] * 5
@@ -70,7 +68,7 @@ class TestTokens:
         moment.shift(wait)
         assert api.get(PATH).status == 200
 
-    def test_tokens_count_by_themselves_whatever_the_address_or_agent(self) -> None:
+    def test_tokens_count_by_themselves_whatever_the_address_or_agent(self):
         user = person()
         one, other = api_of(user), api_of(user)
         statuses(lambda: one.get(PATH), 5)
@@ -78,12 +76,12 @@ class TestTokens:
         assert one.get(PATH, **{"X-Forwarded-For": "192.0.2.9"}).status == 429
         assert other.get(PATH).status == 200
 
-    def test_refused_writes_write_nothing(self) -> None:
+    def test_refused_writes_write_nothing(self):
         api = api_of(person())
         statuses(lambda: api.get(PATH), 5)
         assert api.post(PATH, {"name": "web"}).status == 429
 
-    def test_the_admin_site_and_probes_are_not_counted(self) -> None:
+    def test_the_admin_site_and_probes_are_not_counted(self):
         api = api_of(person())
         statuses(lambda: api.get(PATH), 5)
         probes = ("/livez", "/readyz", "/readyz?verbose", "/health")
@@ -107,20 +105,20 @@ class TestAddresses:
     )
     def test_requests_without_good_credentials_count(
         self, path: str, token: str | None, usual: int
-    ) -> None:
+    ):
         before = limited("address")
         found = statuses(lambda: Api(token).get(path), 7)
         assert found == [usual] * 5 + [429] * 2
         assert limited("address") == before + 2
 
-    def test_good_credentials_from_there_still_work(self) -> None:
+    def test_good_credentials_from_there_still_work(self):
         statuses(lambda: Api().get(PATH), 6)
         assert api_of(person()).get(PATH).status == 200
 
     @pytest.mark.parametrize("path", ["/api/docs", "/api/schema", "/api/instance"])
     def test_good_credentials_from_there_still_work_where_none_are_needed(
         self, path: str
-    ) -> None:
+    ):
         statuses(lambda: Api().get(path), 6)
         one = api_of(person())
         before = limited("token")
@@ -128,18 +126,18 @@ class TestAddresses:
         assert limited("token") == before + 1
         assert [Api(token).get(path).status for token in (None, "mpt_no")] == [429] * 2
 
-    def test_bad_credentials_are_no_obstacle_where_none_are_needed(self) -> None:
+    def test_bad_credentials_are_no_obstacle_where_none_are_needed(self):
         sent = Api("mpt_no").post("/api/setup", {})
         assert sent.status == Api().post("/api/setup", {}).status == 422
 
-    def test_others_and_other_addresses_of_one_site_are_told_apart(self) -> None:
+    def test_others_and_other_addresses_of_one_site_are_told_apart(self):
         def ask(address: str) -> int:
             return Client(REMOTE_ADDR=address).get(PATH).status_code
 
         assert [ask(f"2001:db8::{each}") for each in range(6)] == [401] * 5 + [429]
         assert ask("192.0.2.1") == 401
 
-    def test_addresses_are_those_behind_trusted_proxies(self, settings: Any) -> None:
+    def test_addresses_are_those_behind_trusted_proxies(self, settings: Any):
         proxies = (ipaddress.ip_network("127.0.0.1/32"),)
         settings.SVC = dataclasses.replace(settings.SVC, trusted_proxies=proxies)
 
@@ -152,7 +150,7 @@ class TestAddresses:
 
 @pytest.mark.django_db
 class TestBatches:
-    def test_most_requests_write_nothing_and_refusals_ask_nothing(self) -> None:
+    def test_most_requests_write_nothing_and_refusals_ask_nothing(self):
         limiter = Limiter(Limit(600, 60), workers=2)
         with CaptureQueriesContext(connection) as asked:
             assert not any(limiter.take("k") for _ in range(600))
@@ -163,14 +161,14 @@ class TestBatches:
             assert all(limiter.take("k") > 0 for _ in range(100))
         assert not asked.captured_queries
 
-    def test_permits_in_the_hands_of_idle_workers_are_less_than_a_tenth(self) -> None:
+    def test_permits_in_the_hands_of_idle_workers_are_less_than_a_tenth(self):
         hosts = [Limiter(Limit(600, 60), workers=2) for _ in range(4)]
         for worker in hosts[1:]:
             worker.take("k")
         given = 3 + sum(not hosts[0].take("k") for _ in range(700))
         assert 540 <= given <= 600
 
-    def test_a_flood_gets_what_the_limit_says(self, moment: Any) -> None:
+    def test_a_flood_gets_what_the_limit_says(self, moment: Any):
         workers = [Limiter(Limit(600, 60), workers=2) for _ in range(2)]
         given = 0
         for _ in range(6000):  # ten minutes of 600 tries a minute for each worker
@@ -178,7 +176,7 @@ class TestBatches:
             moment.shift(0.1)
         assert 5400 <= given <= 6600
 
-    def test_counts_that_mean_nothing_are_forgotten(self, moment: Any) -> None:
+    def test_counts_that_mean_nothing_are_forgotten(self, moment: Any):
         limiter = Limiter(Limit(5, 60), workers=1)
         limiter.take("k")
         moment.shift(MINUTE)
@@ -190,7 +188,7 @@ class TestBatches:
 
 @pytest.mark.django_db(transaction=True)
 class TestSeveralWorkers:
-    def test_threads_of_several_workers_share_one_limit(self) -> None:
+    def test_threads_of_several_workers_share_one_limit(self):
         workers = [Limiter(Limit(400, 3600), workers=2) for _ in range(4)]
 
         def flood(worker: Limiter) -> int:
@@ -200,7 +198,7 @@ class TestSeveralWorkers:
         assert 360 <= sum(race(calls)) <= 440  # a busy file may let some through
 
     @pytest.mark.sqlite
-    def test_a_busy_file_makes_each_process_count_for_itself(self) -> None:
+    def test_a_busy_file_makes_each_process_count_for_itself(self):
         limiter = Limiter(Limit(6, 3600), workers=2)
         with lock_held_elsewhere():
             found = [limiter.take("k") for _ in range(4)]
@@ -211,7 +209,7 @@ class TestSeveralWorkers:
     @pytest.mark.sqlite
     def test_a_process_that_counts_for_itself_remembers_so_many_callers(
         self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         monkeypatch.setattr(limits, "MOST_KEYS", 4)
         limiter = Limiter(Limit(6, 3600), workers=6)
         with lock_held_elsewhere():
@@ -221,7 +219,7 @@ class TestSeveralWorkers:
         assert len(limiter._alone) <= 4
 
     @pytest.mark.postgresql
-    def test_a_lost_database_refuses_nobody_and_is_asked_again(self) -> None:
+    def test_a_lost_database_refuses_nobody_and_is_asked_again(self):
         limiter = Limiter(Limit(6, 3600), workers=2)
 
         def take() -> float:

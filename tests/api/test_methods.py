@@ -45,7 +45,7 @@ def assert_refused(answer: Answer, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", UNKNOWN)
-def test_methods_that_no_path_serves_are_405_everywhere(method: str) -> None:
+def test_methods_that_no_path_serves_are_405_everywhere(method: str):
     assert len(ROUTES) > 250
     stranger = Api()
     for path in ROUTES:
@@ -53,11 +53,11 @@ def test_methods_that_no_path_serves_are_405_everywhere(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", [*UNKNOWN, "POST", "DELETE"])
-def test_static_files_are_only_read(method: str) -> None:
+def test_static_files_are_only_read(method: str):
     assert_refused(Api().call(method, "/static/api/favicon.svg"), method)
 
 
-def test_methods_that_a_page_does_not_serve_are_405() -> None:
+def test_methods_that_a_page_does_not_serve_are_405():
     stranger = Api()
     pages = {path: view for path, view in ROUTES.items() if not hasattr(view, "cls")}
     assert set(PROBES) < set(pages)
@@ -68,7 +68,7 @@ def test_methods_that_a_page_does_not_serve_are_405() -> None:
 
 @pytest.mark.parametrize("path", PROBES)
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE"])
-def test_probes_are_only_read(path: str, method: str) -> None:
+def test_probes_are_only_read(path: str, method: str):
     answer = Api().call(method, path, {})
     assert_refused(answer, path)
     assert answer.headers["Allow"] == "GET, HEAD, OPTIONS"
@@ -84,11 +84,11 @@ def test_probes_are_only_read(path: str, method: str) -> None:
         ("/admin/", "GET, HEAD, POST, OPTIONS"),
     ],
 )
-def test_pages_say_what_they_serve(path: str, allow: str) -> None:
+def test_pages_say_what_they_serve(path: str, allow: str):
     assert Api().call("DELETE", path).headers["Allow"] == allow
 
 
-def test_what_is_allowed_is_what_the_path_serves() -> None:
+def test_what_is_allowed_is_what_the_path_serves():
     owner = api_as()
     for path, view in ROUTES.items():
         if hasattr(view, "cls"):

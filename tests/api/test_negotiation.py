@@ -49,7 +49,7 @@ def auditor() -> Api:
 )
 def test_the_preferred_format_is_sent_and_json_among_equals(
     auditor: Api, accept: str | None, chosen: str
-) -> None:
+):
     headers = {} if accept is None else {"Accept": accept}
     answer = auditor.get(PATH, **headers)
     assert answer.status == 200
@@ -57,7 +57,7 @@ def test_the_preferred_format_is_sent_and_json_among_equals(
 
 
 @given(st.text(alphabet='*/;,=q01. "\\ab\t', max_size=40))
-def test_any_header_gives_qualities_from_0_to_1(header: str) -> None:
+def test_any_header_gives_qualities_from_0_to_1(header: str):
     accepted = accepted_ranges(header)
     assert all(0 <= weight <= 1 for weight in accepted.values())
     assert 0 <= quality("a/b", accepted) <= 1

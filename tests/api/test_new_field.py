@@ -11,7 +11,7 @@ from meshmgmt.env import BASE_DIR
 
 @pytest.mark.timeout(600)  # it makes a database of its own
 @pytest.mark.django_db
-def test_a_field_is_declared_twice_and_is_everywhere() -> None:
+def test_a_field_is_declared_twice_and_is_everywhere():
     """A room of its own would be in the tables and lists of all other tests."""
     words = ["-q", "-n", "0", "--ds=tests.throwaway.settings", "-p", "no:cacheprovider"]
     environment = {x: y for x, y in os.environ.items() if not x.startswith("PYTEST_")}

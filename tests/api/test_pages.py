@@ -45,42 +45,40 @@ def assert_page(answer: Any, status: int, *texts: str) -> None:
 
 class TestWhoGetsAPage:
     @pytest.mark.parametrize("path", ["/nothing", "/admin/nothing/"])
-    def test_browsers_see_a_page_for_an_unknown_path(
-        self, operator: Client, path: str
-    ) -> None:
+    def test_browsers_see_a_page_for_an_unknown_path(self, operator: Client, path: str):
         assert_page(operator.get(path), 404, "Nothing is here")
 
-    def test_the_api_answers_in_json_whoever_asks(self, browser: Client) -> None:
+    def test_the_api_answers_in_json_whoever_asks(self, browser: Client):
         answer = browser.get("/api/nothing")
         assert (answer.status_code, answer.json()["code"]) == (404, 404)
 
-    def test_programs_get_json_outside_of_the_admin_site(self) -> None:
+    def test_programs_get_json_outside_of_the_admin_site(self):
         assert Client().get("/nothing").json()["code"] == 404
 
-    def test_the_admin_site_shows_pages_whatever_is_accepted(self) -> None:
+    def test_the_admin_site_shows_pages_whatever_is_accepted(self):
         client = Client()
         client.force_login(person("owner"))
         assert_page(client.get("/admin/nothing/"), 404)
 
 
 class TestErrors:
-    def test_what_a_role_may_not_do(self, browser: Client) -> None:
+    def test_what_a_role_may_not_do(self, browser: Client):
         browser.force_login(person("auditor"))
         answer = browser.get("/admin/groups/group/add/")
         assert_page(answer, 403, "You may not do this", "Permission denied.")
 
-    def test_method_that_a_page_does_not_have(self, browser: Client) -> None:
+    def test_method_that_a_page_does_not_have(self, browser: Client):
         answer = browser.post("/", {})
         assert_page(answer, 405, "does not work that way")
         assert answer["Allow"] == "GET, HEAD"
 
-    def test_foreign_host(self, browser: Client) -> None:
+    def test_foreign_host(self, browser: Client):
         answer = browser.get("/", headers={"Host": "evil.company"})
         assert_page(answer, 400, "SVC_ALLOWED_HOSTS")
 
     def test_unforeseen_error_tells_nothing_of_the_inside(
         self, operator: Client, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         def fail(*args: object) -> None:
             raise RuntimeError(SECRET)
 
@@ -90,7 +88,7 @@ class TestErrors:
         assert_page(answer, 500, "Something went wrong here", "it was logged")
         assert SECRET not in answer.content.decode()
 
-    def test_names_are_escaped(self, operator: Client) -> None:
+    def test_names_are_escaped(self, operator: Client):
         answer = operator.get("/", headers={"Host": "<b>x"})
         assert_page(answer, 400)
         assert "<b>x" not in answer.content.decode()
@@ -110,7 +108,7 @@ def away(operator: Client) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("path", ["/admin/", "/admin/groups/group/", "/"])
-def test_database_that_is_away_is_a_page_of_its_own(away: Client, path: str) -> None:
+def test_database_that_is_away_is_a_page_of_its_own(away: Client, path: str):
     answer = away.get(path)
     assert_page(answer, 503, "Not available at this moment", "try again")
     assert answer["Retry-After"] == "1"
@@ -123,7 +121,7 @@ class TestForms:
 
     def test_an_ended_session_leads_to_the_sign_in_page_and_back(
         self, operator: Client
-    ) -> None:
+    ):
         Session.objects.all().delete()
         answer = self.sent(operator)
         assert answer.status_code == 302
@@ -133,23 +131,23 @@ class TestForms:
         assert SESSION_ENDED in operator.get(answer["Location"]).content.decode()
         assert not Group.objects.filter(name="team").exists()
 
-    def test_who_lost_the_cookies_too_gets_the_same(self) -> None:
+    def test_who_lost_the_cookies_too_gets_the_same(self):
         browser = Client(headers=BROWSER, enforce_csrf_checks=True)
         answer = self.sent(browser)
         assert answer["Location"].startswith("/admin/login/?next=")
         assert SESSION_ENDED in browser.get(answer["Location"]).content.decode()
 
-    def test_nobody_is_told_so_who_only_opens_a_page(self, browser: Client) -> None:
+    def test_nobody_is_told_so_who_only_opens_a_page(self, browser: Client):
         answer = browser.get("/admin/groups/group/", follow=True)
         assert SESSION_ENDED not in answer.content.decode()
 
-    def test_form_without_its_token_is_explained(self) -> None:
+    def test_form_without_its_token_is_explained(self):
         browser = Client(headers=BROWSER, enforce_csrf_checks=True)
         browser.force_login(person("owner"))
         assert_page(self.sent(browser), 403, "This form is too old", "reload the page")
         assert not Group.objects.filter(name="team").exists()
 
-    def test_sign_in_form_of_who_signed_in_elsewhere_leads_home(self) -> None:
+    def test_sign_in_form_of_who_signed_in_elsewhere_leads_home(self):
         browser = Client(headers=BROWSER, enforce_csrf_checks=True)
         browser.force_login(person("owner"))
         answer = browser.post("/admin/login/", {"username": "x", "password": "y"})
@@ -166,14 +164,14 @@ class TestForms:
         ("", "/admin/"),
     ],
 )
-def test_sign_in_leads_to_pages_of_ours_alone(wanted: str, led: str) -> None:
+def test_sign_in_leads_to_pages_of_ours_alone(wanted: str, led: str):
     ann = person("admin", email="ann@mesh.dev", password="correct horse")
     sent = {"username": ann.email, "password": "correct horse", "next": wanted}
     assert Client().post("/admin/login/", sent)["Location"] == led
 
 
 class TestFront:
-    def test_people_find_everything_without_an_account(self, browser: Client) -> None:
+    def test_people_find_everything_without_an_account(self, browser: Client):
         answer = browser.get("/")
         page = answer.content.decode()
         assert answer.status_code == 200
@@ -183,11 +181,11 @@ class TestFront:
         assert f"Version {meshmgmt.__version__}" not in page
         assert set(answer["Vary"].split(", ")) >= {"Accept", "Cookie"}
 
-    def test_the_version_is_for_those_who_are_signed_in(self, operator: Client) -> None:
+    def test_the_version_is_for_those_who_are_signed_in(self, operator: Client):
         assert f"Version {meshmgmt.__version__}" in operator.get("/").content.decode()
         assert '<a href="/">View site</a>' in operator.get("/admin/").content.decode()
 
-    def test_programs_get_the_same_as_json(self) -> None:
+    def test_programs_get_the_same_as_json(self):
         assert Client().get("/").json() == {
             "admin": "/admin/",
             "docs": "/api/docs",
@@ -200,14 +198,14 @@ class TestFront:
     )
     def test_documentation_is_shown_to_those_who_may_see_it(
         self, settings: Any, shown: str, stranger: int, member: int
-    ) -> None:
+    ):
         settings.SVC = replace(settings.SVC, api_docs=shown)
         client = Client(headers=BROWSER)
         assert client.get("/").content.count(b'"/api/docs"') == stranger
         client.force_login(person("owner"))
         assert client.get("/").content.count(b'"/api/docs"') == member
 
-    def test_icon_is_a_static_file(self, browser: Client) -> None:
+    def test_icon_is_a_static_file(self, browser: Client):
         answer: Any
         with closing(browser.get("/favicon.ico", follow=True)) as answer:
             assert answer["Content-Type"] == "image/svg+xml"
@@ -216,7 +214,7 @@ class TestFront:
 
 
 @pytest.mark.parametrize("path", ["/", "/admin/login/", "/setup", "/api/docs"])
-def test_every_page_has_the_policy(browser: Client, path: str) -> None:
+def test_every_page_has_the_policy(browser: Client, path: str):
     answer = browser.get(path)
     assert answer.status_code == 200
     assert answer["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
@@ -230,13 +228,13 @@ class TestDocumentationWithToken:
     def asked_for(self, settings: Any) -> None:
         settings.SVC = replace(settings.SVC, api_docs="token")
 
-    def test_people_are_led_through_the_sign_in_page(self, browser: Client) -> None:
+    def test_people_are_led_through_the_sign_in_page(self, browser: Client):
         assert browser.get("/api/docs")["Location"] == "/admin/login/?next=/api/docs"
         browser.force_login(person("owner"))
         assert b'id="swagger-ui"' in browser.get("/api/docs").content
 
     @pytest.mark.parametrize("headers", [{}, {"Authorization": "Token nonsense"}])
-    def test_programs_and_bad_tokens_get_401(self, headers: Any) -> None:
+    def test_programs_and_bad_tokens_get_401(self, headers: Any):
         answer = Client().get("/api/docs", headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (401, 401)
 
@@ -244,7 +242,7 @@ class TestDocumentationWithToken:
 class TestSchema:
     def test_is_made_once_and_not_sent_to_who_has_it(
         self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         first = Client().get("/api/schema")
         from drf_spectacular.generators import SchemaGenerator  # noqa: PLC0415
 
@@ -254,7 +252,7 @@ class TestSchema:
         known = Client().get("/api/schema", headers={"If-None-Match": first["ETag"]})
         assert (known.status_code, known.content) == (304, b"")
 
-    def test_each_form_is_known_by_its_own_tag(self) -> None:
+    def test_each_form_is_known_by_its_own_tag(self):
         yaml = Client().get("/api/schema")
         json = Client().get("/api/schema", {"format": "json"})
         assert json.json()["openapi"] == "3.1.1"

@@ -39,7 +39,7 @@ def added() -> list[str]:
 
 @pytest.mark.django_db
 class TestOneKey:
-    def test_the_same_request_is_done_once_and_answered_alike(self, api: Api) -> None:
+    def test_the_same_request_is_done_once_and_answered_alike(self, api: Api):
         first = api.post(GROUPS, {"name": "web"}, **KEY)
         events = AuditEvent.objects.count()
         again = [api.post(GROUPS, {"name": "web"}, **KEY) for _ in range(20)]
@@ -53,11 +53,11 @@ class TestOneKey:
         assert Group.objects.filter(name="web").count() == 1
         assert AuditEvent.objects.count() == events
 
-    def test_replays_have_request_ids_of_their_own(self, api: Api) -> None:
+    def test_replays_have_request_ids_of_their_own(self, api: Api):
         answers = [api.post(GROUPS, {"name": "web"}, **KEY) for _ in range(2)]
         assert len({each.headers["X-Request-Id"] for each in answers}) == 2
 
-    def test_a_key_in_quotes_is_the_same_key(self, api: Api) -> None:
+    def test_a_key_in_quotes_is_the_same_key(self, api: Api):
         api.post(GROUPS, {"name": "web"}, **KEY)
         quoted = {"Idempotency-Key": f'"{KEY["Idempotency-Key"]}"'}
         assert replayed(api.post(GROUPS, {"name": "web"}, **quoted))
@@ -73,7 +73,7 @@ class TestOneKey:
     )
     def test_another_request_is_refused_and_not_done(
         self, method: str, path: str, body: Any
-    ) -> None:
+    ):
         api = api_as()
         made = api.post(GROUPS, {"name": "web"}, **KEY)
         refused = api.call(method, path.format(id=made.json["id"]), body, **KEY)
@@ -82,56 +82,56 @@ class TestOneKey:
         assert [group.name for group in Group.objects.exclude(name="All")] == ["web"]
         assert api.post(GROUPS, {"name": "web"}, **KEY).body == made.body
 
-    def test_another_user_has_keys_of_their_own(self) -> None:
+    def test_another_user_has_keys_of_their_own(self):
         api_as().post(GROUPS, {"name": "web"}, **KEY)
         assert api_as("admin").post(GROUPS, {"name": "db"}, **KEY).status == 200
 
-    def test_a_renewed_token_of_the_user_gets_the_answer(self) -> None:
+    def test_a_renewed_token_of_the_user_gets_the_answer(self):
         user = person()
         first = api_of(user).post(GROUPS, {"name": "web"}, **KEY)
         again = api_of(user).post(GROUPS, {"name": "web"}, **KEY)
         assert (again.status, again.body) == (200, first.body)
         assert replayed(again)
 
-    def test_whoever_has_no_secret_key_opens_no_answer(self, settings: Any) -> None:
+    def test_whoever_has_no_secret_key_opens_no_answer(self, settings: Any):
         api = api_as()
         api.post(GROUPS, {"name": "web"}, **KEY)
         settings.SECRET_KEY = "another"
         assert api.post(GROUPS, {"name": "web"}, **KEY).status == 422
 
-    def test_deleting_twice_finds_the_object_gone_only_without_a_key(self) -> None:
+    def test_deleting_twice_finds_the_object_gone_only_without_a_key(self):
         api = api_as()
         path = f"{GROUPS}/{api.post(GROUPS, {'name': 'web'}).json['id']}"
         assert [api.delete(path, **KEY).status for _ in range(2)] == [200, 200]
         assert api.delete(path).status == 404
 
-    def test_a_put_that_comes_late_overwrites_nothing(self, api: Api) -> None:
+    def test_a_put_that_comes_late_overwrites_nothing(self, api: Api):
         path = f"{GROUPS}/{api.post(GROUPS, {'name': 'a'}).json['id']}"
         api.put(path, {"name": "b"}, **KEY)
         api.put(path, {"name": "c"})
         assert api.put(path, {"name": "b"}, **KEY).json["name"] == "b"
         assert api.get(path).json["name"] == "c"
 
-    def test_reading_pays_no_attention(self, api: Api) -> None:
+    def test_reading_pays_no_attention(self, api: Api):
         assert api.get(GROUPS, **KEY).status == 200
         assert not KeptAnswer.objects.exists()
 
     def test_requests_without_a_key_ask_nothing(
         self, django_assert_max_num_queries: Any
-    ) -> None:
+    ):
         api = api_as()
         with django_assert_max_num_queries(100) as asked:
             api.post(GROUPS, {"name": "web"})
         assert not [q for q in asked.captured_queries if "keptanswer" in q["sql"]]
 
-    def test_a_zone_file_is_read_whole(self, api: Api) -> None:
+    def test_a_zone_file_is_read_whole(self, api: Api):
         made = api.post("/api/dns/zones", zone(domain="apps.test")).json["id"]
         path, text = f"/api/dns/zones/{made}/zonefile", b"wiki 300 IN A 192.0.2.1\n"
         answers = [api.put(path, text, **KEY) for _ in range(2)]
         assert [len(each.json["added"]) for each in answers] == [1, 1]
         assert replayed(answers[1])
 
-    def test_events_have_ids_and_need_no_key(self) -> None:
+    def test_events_have_ids_and_need_no_key(self):
         answer = api_as().call("POST", "/api/events/network-traffic", [], **KEY)
         assert answer.status == 200, answer.json
         assert not KeptAnswer.objects.exists()
@@ -139,7 +139,7 @@ class TestOneKey:
 
 @pytest.mark.django_db
 class TestRefusals:
-    def test_what_the_rules_refused_stays_refused(self, api: Api) -> None:
+    def test_what_the_rules_refused_stays_refused(self, api: Api):
         made = api.post(GROUPS, {"name": "web"}).json["id"]
         refused = api.post(GROUPS, {"name": "web"}, **KEY)
         assert refused.status == 409
@@ -149,13 +149,13 @@ class TestRefusals:
         assert replayed(again)
         assert not Group.objects.filter(name="web").exists()
 
-    def test_what_was_not_looked_at_may_be_put_right_under_the_same_key(self) -> None:
+    def test_what_was_not_looked_at_may_be_put_right_under_the_same_key(self):
         api = api_as()
         assert api.post(GROUPS, b"{", **KEY).status == 400
         assert api.post(GROUPS, {"name": 1}, **KEY).status == 400
         assert api.post(GROUPS, {"name": "web"}, **KEY).status == 200
 
-    def test_permission_is_asked_again(self) -> None:
+    def test_permission_is_asked_again(self):
         user = person("admin")
         api = api_of(user)
         api.post(GROUPS, {"name": "web"}, **KEY)
@@ -163,7 +163,7 @@ class TestRefusals:
         user.save(update_fields=["role"])
         assert api.post(GROUPS, {"name": "web"}, **KEY).status == 403
 
-    def test_a_wrong_password_counts_with_a_key_too(self) -> None:
+    def test_a_wrong_password_counts_with_a_key_too(self):
         user = person(password="correct horse 1")
         body = {"old_password": "wrong", "new_password": "correct horse 2"}
         path = f"/api/users/{user.pk}/password"
@@ -172,7 +172,7 @@ class TestRefusals:
         assert AuditEvent.objects.filter(activity_code="user.password.fail").exists()
 
     @pytest.mark.parametrize("key", ["", "a b", "\u00fc", "x" * 256, "\x7f"])
-    def test_a_key_of_another_form_is_refused(self, key: str) -> None:
+    def test_a_key_of_another_form_is_refused(self, key: str):
         refused = api_as().post(GROUPS, {"name": "web"}, **{"Idempotency-Key": key})
         assert refused.status == 400
         assert refused.json["message"].startswith("Idempotency-Key: ")
@@ -181,7 +181,7 @@ class TestRefusals:
 
 @pytest.mark.django_db
 class TestSecrets:
-    def test_a_setup_key_is_shown_again_and_stored_nowhere(self, api: Api) -> None:
+    def test_a_setup_key_is_shown_again_and_stored_nowhere(self, api: Api):
         body = {"name": "k", "type": "reusable", "expires_in": 86400, "usage_limit": 0}
         first = api.post("/api/setup-keys", body, **KEY)
         secret = first.json["key"]
@@ -190,7 +190,7 @@ class TestSecrets:
         assert secret.encode() not in bytes(kept.sealed)
         assert b"reusable" not in bytes(kept.sealed)
 
-    def test_a_new_token_is_shown_again_and_works(self) -> None:
+    def test_a_new_token_is_shown_again_and_works(self):
         user = person()
         api = api_of(user)
         path, body = f"/api/users/{user.pk}/tokens", {"name": "t", "expires_in": 1}
@@ -200,7 +200,7 @@ class TestSecrets:
 
 
 @pytest.mark.django_db
-def test_who_read_what_is_changed_may_send_the_same_request_again(api: Api) -> None:
+def test_who_read_what_is_changed_may_send_the_same_request_again(api: Api):
     made = api.post(GROUPS, {"name": "web"})
     path = f"{GROUPS}/{made.json['id']}"
     old = api.get(path).headers["ETag"]
@@ -213,7 +213,7 @@ def test_who_read_what_is_changed_may_send_the_same_request_again(api: Api) -> N
 
 
 @pytest.mark.django_db
-def test_answers_are_kept_for_a_day() -> None:
+def test_answers_are_kept_for_a_day():
     with time_machine.travel(dt.datetime(2030, 1, 1, tzinfo=dt.UTC), tick=False) as now:
         api = Api(token_of(person(), days=9))
         api.post(GROUPS, {"name": "web"}, **KEY)
@@ -230,7 +230,7 @@ def test_answers_are_kept_for_a_day() -> None:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
-    def test_the_same_request_many_times_is_done_once(self) -> None:
+    def test_the_same_request_many_times_is_done_once(self):
         user = person()
         token = api_of(user).token
 
@@ -245,7 +245,7 @@ class TestAtOnce:
         assert Group.objects.filter(name="web").count() == 1
         assert added() == ["web"]
 
-    def test_who_finds_the_object_gone_gets_the_answer_of_who_deleted_it(self) -> None:
+    def test_who_finds_the_object_gone_gets_the_answer_of_who_deleted_it(self):
         api = api_as()
         path = f"{GROUPS}/{api.post(GROUPS, {'name': 'web'}).json['id']}"
 
@@ -255,7 +255,7 @@ class TestAtOnce:
         assert race([delete] * 6) == [200] * 6
         assert AuditEvent.objects.filter(activity_code="group.delete").count() == 1
 
-    def test_of_two_requests_with_one_key_one_is_refused(self, api: Api) -> None:
+    def test_of_two_requests_with_one_key_one_is_refused(self, api: Api):
 
         def create(name: str) -> int:
             return Api(api.token).post(GROUPS, {"name": name}, **KEY).status
@@ -267,7 +267,7 @@ class TestAtOnce:
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_after_a_503_the_request_may_be_sent_again(api: Api) -> None:
+def test_after_a_503_the_request_may_be_sent_again(api: Api):
 
     def create() -> Answer:
         close_old_connections()  # as a server does between two requests
@@ -290,7 +290,7 @@ def test_after_a_503_the_request_may_be_sent_again(api: Api) -> None:
 
 @pytest.mark.django_db(transaction=True)
 class TestJoinedWrite:
-    def test_begins_with_its_first_write_and_rolls_back_as_one(self) -> None:
+    def test_begins_with_its_first_write_and_rolls_back_as_one(self):
         begun: list[bool] = []
 
         def both() -> None:
@@ -308,7 +308,7 @@ class TestJoinedWrite:
         assert not Group.objects.filter(name__in=["a", "b"]).exists()
         assert added() == []
 
-    def test_a_write_that_fails_undoes_itself_alone(self) -> None:
+    def test_a_write_that_fails_undoes_itself_alone(self):
         def fail() -> None:
             with account_write(savepoint=False):
                 Group(name="a").save()
@@ -328,7 +328,7 @@ REQUESTS = st.tuples(TEXTS, TEXTS, TEXTS, TEXTS, st.binary())
 
 
 @given(REQUESTS, REQUESTS)
-def test_marks_of_different_requests_differ(one: Any, other: Any) -> None:
+def test_marks_of_different_requests_differ(one: Any, other: Any):
     def marks(request: Any) -> tuple[str, bytes]:
         secret, key, method, path, body = request
         return marks_of(secret, key=key, method=method, path=path, body=body)
@@ -337,7 +337,7 @@ def test_marks_of_different_requests_differ(one: Any, other: Any) -> None:
 
 
 @given(st.text(max_size=300))
-def test_keys_are_visible_ascii_or_refused(text: str) -> None:
+def test_keys_are_visible_ascii_or_refused(text: str):
     try:
         key = parse_key(text)
     except BadRequest:

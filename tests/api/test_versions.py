@@ -47,7 +47,7 @@ def queried(api: Api, path: str, **headers: str) -> tuple[Answer, int]:
 class TestVersions:
     def test_an_unchanged_list_costs_no_query_beside_the_token(
         self, api: Api, web: Group
-    ) -> None:
+    ):
         first, _ = queried(api, "/api/groups")
         tag = {"If-None-Match": first.headers["ETag"]}
         unchanged, few = queried(api, "/api/groups", **tag)
@@ -62,33 +62,31 @@ class TestVersions:
         assert b"other" in changed.body
 
     @pytest.mark.parametrize("tag", ["*", "W/{}", '"x", {}'])
-    def test_reads_compare_weakly(self, api: Api, web: Group, tag: str) -> None:
+    def test_reads_compare_weakly(self, api: Api, web: Group, tag: str):
         known = api.get("/api/groups").headers["ETag"]
         tags = {"If-None-Match": tag.format(known)}
         assert api.get("/api/groups", **tags).status == 304
 
-    def test_writes_compare_strongly(self, api: Api, web: Group) -> None:
+    def test_writes_compare_strongly(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         weak = {"If-Match": f"W/{api.get(path).headers['ETag']}"}
         assert api.put(path, {"name": "x"}, **weak).status == 412
         assert api.put(path, {"name": "x"}, **{"If-Match": "*"}).status == 200
 
-    def test_an_answer_is_nobody_elses(self, web: Group) -> None:
+    def test_an_answer_is_nobody_elses(self, web: Group):
         """What one may see tells nothing about the answer for another."""
         mine = api_as().get("/api/users").headers["ETag"]
         answer = api_as("user").get("/api/users", **{"If-None-Match": mine})
         assert answer.status == 200
 
-    def test_two_writers_with_one_version_leave_one_write(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_two_writers_with_one_version_leave_one_write(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         tag = {"If-Match": api.get(path).headers["ETag"]}
         answers = [api.put(path, {"name": name}, **tag) for name in ("x", "y")]
         assert [answer.status for answer in answers] == [200, 412]
         assert Group.objects.filter(name="x").exists()
 
-    def test_missing_object_is_404_and_path_without_reading_400(self, api: Api) -> None:
+    def test_missing_object_is_404_and_path_without_reading_400(self, api: Api):
         tag = {"If-Match": '"x"'}
         assert api.delete("/api/groups/06h07fd5p8p1l2de8h70", **tag).status == 404
         other = api.post("/api/users/06h07fd5p8p1l2de8h70/approve", **tag)
@@ -97,7 +95,7 @@ class TestVersions:
     @pytest.mark.parametrize("events", ["another", "none"])
     def test_a_restored_history_is_not_the_one_that_was_seen(
         self, api: Api, web: Group, events: str
-    ) -> None:
+    ):
         path = f"/api/groups/{web.pk}"
         rows: Any = models.QuerySet(AuditEvent)
         if events == "none":
@@ -145,7 +143,7 @@ class TestKeptAnswers:
         assert len(answers) >= 20
         return answers
 
-    def test_neither_time_nor_what_leaves_no_event_changes_one(self) -> None:
+    def test_neither_time_nor_what_leaves_no_event_changes_one(self):
         caller = Api(token_of(person(), days=365))
         writer = Writer(caller, Random(4), [member.pk for member in peers(3)])
         for _ in range(40):
@@ -167,7 +165,7 @@ class TestKeptAnswers:
         with clock.set_to(clock.now() + timedelta(days=300)):
             assert self.everything(caller, "a/2") == before
 
-    def test_of_oneself_knows_the_last_sign_in(self) -> None:
+    def test_of_oneself_knows_the_last_sign_in(self):
         user = person()
         api = api_of(user)
         path = "/api/users/current"
@@ -176,7 +174,7 @@ class TestKeptAnswers:
         User.objects.filter(pk=user.pk).unaudited_update(last_login=clock.now())
         assert api.get(path).json["last_login"] not in before
 
-    def test_looks_like_one_that_was_made(self, api: Api, web: Group) -> None:
+    def test_looks_like_one_that_was_made(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         made, kept = api.get(path), api.get(path)
         head = api.call("HEAD", path)
@@ -187,7 +185,7 @@ class TestKeptAnswers:
             assert answer.headers.pop("X-Request-Id") != own
             assert dict(answer.headers) == dict(made.headers)
 
-    def test_is_for_those_alone_who_may_see_it_still(self, web: Group) -> None:
+    def test_is_for_those_alone_who_may_see_it_still(self, web: Group):
         admin = person("admin")
         reader, owner = api_of(admin), api_as()
         path = f"/api/groups/{web.pk}"
@@ -204,7 +202,7 @@ class TestKeptAnswers:
         AccessToken.objects.get(user=admin).delete()
         assert reader.get(path).status == 401
 
-    def test_is_of_now(self, api: Api, web: Group) -> None:
+    def test_is_of_now(self, api: Api, web: Group):
         """Neither of another time nor of what was only tried."""
         path = f"/api/groups/{web.pk}"
         then = clock.rfc3339(clock.now())
@@ -218,7 +216,7 @@ class TestKeptAnswers:
 
     def test_a_change_while_it_is_made_is_in_the_next(
         self, api: Api, web: Group, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         path = f"/api/groups/{web.pk}"
         rows = GroupViewSet.rows
 
@@ -239,7 +237,7 @@ class TestMemory:
     def answer(self, size: int, state: object = 1) -> versions._Answer:
         return versions._Answer(state, {"ETag": '"x"'}, bytes(size))
 
-    def test_what_was_not_used_for_longest_makes_room(self) -> None:
+    def test_what_was_not_used_for_longest_makes_room(self):
         memory = versions._Memory()
         keys = [(*self.KEY, str(number)) for number in range(40)]
         for key in keys:
@@ -248,7 +246,7 @@ class TestMemory:
         kept = [key for key in keys if memory.get(key, 1)]
         assert kept == [keys[0], *keys[-14:]]
 
-    def test_an_answer_in_place_of_another_takes_its_room(self) -> None:
+    def test_an_answer_in_place_of_another_takes_its_room(self):
         memory = versions._Memory()
         memory.put(("other",), self.answer(2**20))
         for state in range(40):
@@ -258,7 +256,7 @@ class TestMemory:
 
     def test_of_a_large_answer_the_version_alone_is_kept(
         self, api: Api, web: Group, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    ):
         monkeypatch.setattr(versions, "LARGEST", 100)
         path = f"/api/groups/{web.pk}"
         tag = {"If-None-Match": api.get(path).headers["ETag"]}

@@ -39,7 +39,7 @@ def entered(call: Callable[[], object]) -> list[str]:
     )
 
 
-def test_a_new_record_comes_through_few_files(api: Api) -> None:
+def test_a_new_record_comes_through_few_files(api: Api):
     made = ok(api.post("/api/dns/zones", zone()))
     path = f"/api/dns/zones/{made['id']}/records"
     ok(api.post(path, record()))  # what is read once is known from here on
@@ -50,7 +50,7 @@ def test_a_new_record_comes_through_few_files(api: Api) -> None:
     assert len(files) <= 36, files
 
 
-def test_the_deletion_of_an_unused_group_comes_through_few_files(api: Api) -> None:
+def test_the_deletion_of_an_unused_group_comes_through_few_files(api: Api):
     first, second = (
         f"/api/groups/{ok(api.post('/api/groups', {'name': name}))['id']}"
         for name in ("first", "second")

@@ -29,7 +29,7 @@ def nothing(apps: object, schema_editor: object) -> None:
     """Do nothing."""
 
 
-def test_no_migration_is_unsafe() -> None:
+def test_no_migration_is_unsafe():
     graph = MigrationLoader(None).graph
     heads = manifest(OLD)["schema"].items()
     known = {node for head in heads for node in graph.forwards_plan(head)}
@@ -42,7 +42,7 @@ def test_no_migration_is_unsafe() -> None:
     assert not found
 
 
-def test_released_migrations_are_never_rewritten() -> None:
+def test_released_migrations_are_never_rewritten():
     """Before a version has its tag, `python -m tests.backup.keep` takes the sums anew."""
     now = sums()
     for kept in SCHEMAS.glob("*.sha256"):
@@ -54,7 +54,7 @@ def test_released_migrations_are_never_rewritten() -> None:
     }
 
 
-def test_the_large_tables_exist() -> None:
+def test_the_large_tables_exist():
     state = MigrationLoader(None).project_state()
     assert state.models.keys() >= LARGE
 
@@ -87,7 +87,7 @@ def test_the_large_tables_exist() -> None:
         ),
     ],
 )
-def test_unsafe_operations_are_refused(operation: Operation, sentence: str) -> None:
+def test_unsafe_operations_are_refused(operation: Operation, sentence: str):
     [found] = objections("events", [operation])
     assert found.endswith(sentence)
 
@@ -110,5 +110,5 @@ def test_unsafe_operations_are_refused(operation: Operation, sentence: str) -> N
         ),
     ],
 )
-def test_safe_operations_are_not(operation: Operation) -> None:
+def test_safe_operations_are_not(operation: Operation):
     assert not list(objections("events", [operation]))

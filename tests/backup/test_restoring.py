@@ -47,7 +47,7 @@ FAR = 2**52
 )
 def test_a_backup_restored_and_backed_up_again_holds_the_same(
     beside: Elsewhere, tmp_path: Path, current: Path, source: str, target: str
-) -> None:
+):
     first, second = tmp_path / "first", tmp_path / "second"
     with beside(source, migrated=True):
         run("restore", current)
@@ -77,9 +77,7 @@ def judged(path: Path) -> list[dict[str, Any]]:
     return [{**row, "checked_at": None} for row in rows(path, "accesstests_accesstest")]
 
 
-def test_a_backup_is_one_state_while_writes_go_on(
-    beside: Elsewhere, tmp_path: Path
-) -> None:
+def test_a_backup_is_one_state_while_writes_go_on(beside: Elsewhere, tmp_path: Path):
     made: list[Group] = []
 
     def write() -> None:
@@ -105,7 +103,7 @@ def test_a_backup_is_one_state_while_writes_go_on(
 @pytest.mark.postgresql
 def test_retention_drops_no_day_that_a_backup_has_begun_to_read(
     beside: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(partitions, "ATTEMPTS", 1)
     outcomes: list[Exception] = []
 
@@ -135,7 +133,7 @@ def test_retention_drops_no_day_that_a_backup_has_begun_to_read(
 @pytest.mark.sqlite
 def test_a_database_that_is_away_is_told(
     beside: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     with beside("sqlite"):
         monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path))
         for command in ("backup", "restore"):
@@ -145,7 +143,7 @@ def test_a_database_that_is_away_is_told(
 
 def test_every_table_is_in_a_backup_or_left_out_by_name(
     beside: Elsewhere, tmp_path: Path
-) -> None:
+):
     with beside(KIND, migrated=True):
         run("backup", tmp_path / "file")
         tables = set(connection.introspection.table_names())
@@ -159,9 +157,7 @@ def test_every_table_is_in_a_backup_or_left_out_by_name(
     assert tables - (indexes - searched) == kept | LEFT_OUT
 
 
-def test_streams_that_were_never_summed_up_come_back(
-    beside: Elsewhere, tmp_path: Path
-) -> None:
+def test_streams_that_were_never_summed_up_come_back(beside: Elsewhere, tmp_path: Path):
     """Sums wait for many events; until then their mark is at the beginning of time."""
     file = tmp_path / "file"
     with beside(KIND, migrated=True):
@@ -177,7 +173,7 @@ def test_streams_that_were_never_summed_up_come_back(
 @pytest.mark.parametrize("links", [True, False])
 def test_of_two_backups_of_one_name_the_later_is_refused(
     links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     if not links:  # as on disks that know none
 
         def refuse(path: Path, target: Path) -> None:
@@ -196,7 +192,7 @@ def test_of_two_backups_of_one_name_the_later_is_refused(
 @pytest.mark.sqlite
 def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(
     beside: Elsewhere, tmp_path: Path
-) -> None:
+):
     file, missing = tmp_path / "file", tmp_path / "missing" / "file"
     with beside("sqlite"), pytest.raises(CommandError, match="migrations are missing"):
         run("backup", file)
@@ -219,9 +215,7 @@ def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(
 
 
 @pytest.mark.sqlite
-def test_events_may_be_left_out(
-    beside: Elsewhere, tmp_path: Path, current: Path
-) -> None:
+def test_events_may_be_left_out(beside: Elsewhere, tmp_path: Path, current: Path):
     file, tables = tmp_path / "file", manifest(current)["tables"]
     with beside("sqlite", migrated=True):
         run("backup", file, "--without-events")
@@ -231,7 +225,7 @@ def test_events_may_be_left_out(
 
 
 @pytest.mark.sqlite
-def test_a_restore_fills_empty_databases_only(beside: Elsewhere, current: Path) -> None:
+def test_a_restore_fills_empty_databases_only(beside: Elsewhere, current: Path):
     with beside("sqlite", migrated=True):
         group_create(name="already here")
         with pytest.raises(CommandError, match="holds data already"):
@@ -245,7 +239,7 @@ def test_a_restore_fills_empty_databases_only(beside: Elsewhere, current: Path) 
 @pytest.mark.sqlite
 def test_a_restore_under_a_running_server_is_refused_unless_forced(
     beside: Elsewhere, tmp_path: Path, current: Path
-) -> None:
+):
     with beside(KIND, migrated=True):
         server = runtime.claim(tmp_path / "run")
         with pytest.raises(CommandError, match="a server or its housekeeping runs"):
@@ -262,7 +256,7 @@ def test_a_restore_under_a_running_server_is_refused_unless_forced(
 
 def test_a_restored_trail_older_than_its_published_heads_is_told_until_accepted(
     beside: Elsewhere, tmp_path: Path
-) -> None:
+):
     with beside(KIND, migrated=True):
         group_create(name="in the backup")
         heads.keep_up()
@@ -287,7 +281,7 @@ def test_a_restored_trail_older_than_its_published_heads_is_told_until_accepted(
 
 def test_a_trail_restored_where_nothing_later_was_published_is_told_nothing(
     beside: Elsewhere, tmp_path: Path
-) -> None:
+):
     with beside(KIND, migrated=True):
         heads.keep_up()
         published.publish()
@@ -302,7 +296,7 @@ def test_a_trail_restored_where_nothing_later_was_published_is_told_nothing(
 @pytest.mark.postgresql
 def test_housekeeping_of_another_host_is_noticed(
     beside: Elsewhere, tmp_path: Path, current: Path
-) -> None:
+):
     with beside(KIND, migrated=True):
         housekeeping = Leadership(tmp_path / "another host")
         assert housekeeping.held()
@@ -319,9 +313,7 @@ def of_before_an_app(target: Path) -> Path:
     return sealed(brief(), target, schema=found["schema"], tables=found["tables"])
 
 
-def test_a_database_with_other_migrations_is_refused(
-    beside: Elsewhere, tmp_path: Path
-) -> None:
+def test_a_database_with_other_migrations_is_refused(beside: Elsewhere, tmp_path: Path):
     old = of_before_an_app(tmp_path / "old")
     refused = pytest.raises(CommandError, match="has other migrations than the file")
     with beside("sqlite", migrated=True), refused:
@@ -330,7 +322,7 @@ def test_a_database_with_other_migrations_is_refused(
 
 def test_a_file_of_an_older_schema_is_brought_to_the_newest(
     beside: Elsewhere, tmp_path: Path
-) -> None:
+):
     old = of_before_an_app(tmp_path / "old")
     with beside(KIND):
         run("restore", old)
@@ -371,7 +363,7 @@ FAULTY: list[tuple[Callable[[Path], object], str]] = [
 @pytest.mark.sqlite
 def test_a_faulty_file_is_refused_before_anything_is_written(
     beside: Elsewhere, tmp_path: Path
-) -> None:
+):
     with beside("sqlite"):
         for number, (make, sentence) in enumerate(FAULTY):
             make(file := tmp_path / f"faulty {number}")
@@ -380,7 +372,7 @@ def test_a_faulty_file_is_refused_before_anything_is_written(
             assert schema.is_new(), sentence
 
 
-def test_no_byte_of_a_file_changes_unnoticed(tmp_path: Path) -> None:
+def test_no_byte_of_a_file_changes_unnoticed(tmp_path: Path):
     """What the zip says twice may differ once; the rows may not."""
     data, random, refused = brief().read_bytes(), Random(7), 0
     for _ in range(15):
@@ -396,7 +388,7 @@ def test_no_byte_of_a_file_changes_unnoticed(tmp_path: Path) -> None:
     assert refused > 10
 
 
-def test_a_byte_that_calls_a_member_encrypted_is_an_alteration(tmp_path: Path) -> None:
+def test_a_byte_that_calls_a_member_encrypted_is_an_alteration(tmp_path: Path):
     data = bytearray(OLD.read_bytes())
     data[data.index(b"PK\1\2") + 8] ^= 1  # flags of the first member (APPNOTE 4.3.12)
     (tmp_path / "file").write_bytes(data)
@@ -422,7 +414,7 @@ def test_a_byte_that_calls_a_member_encrypted_is_an_alteration(tmp_path: Path) -
 )
 def test_rows_that_do_not_fit_leave_nothing_behind(
     beside: Elsewhere, tmp_path: Path, current: Path, part: slice, sentence: str
-) -> None:
+):
     zones = {"dns_zone": lines(current, "dns_zone")[part]}
     file = sealed(current, tmp_path / "faulty", lines=zones)
     with beside(KIND, migrated=True):
@@ -434,9 +426,7 @@ def test_rows_that_do_not_fit_leave_nothing_behind(
 
 
 @pytest.mark.sqlite
-def test_another_secret_key_is_told(
-    beside: Elsewhere, tmp_path: Path, settings: Any
-) -> None:
+def test_another_secret_key_is_told(beside: Elsewhere, tmp_path: Path, settings: Any):
     with beside("sqlite", migrated=True):
         run("backup", tmp_path / "file")
     assert run("restore", "--check", tmp_path / "file")["same_secret_key"]

@@ -26,7 +26,7 @@ NAMED = {
 @pytest.mark.parametrize(
     "old", sorted(SCHEMAS.glob("*.zip")), ids=lambda path: path.stem
 )
-def test_rows_and_answers_survive_the_migrations(beside: Elsewhere, old: Path) -> None:
+def test_rows_and_answers_survive_the_migrations(beside: Elsewhere, old: Path):
     with beside(KIND):
         report = run("restore", old)
         assert report["restored"]
@@ -55,7 +55,7 @@ def test_rows_and_answers_survive_the_migrations(beside: Elsewhere, old: Path) -
         assert int(newest["id"]) > max(int(event["id"]) for event in audit)
 
 
-def test_the_oldest_file_names_every_app_that_has_tables() -> None:
+def test_the_oldest_file_names_every_app_that_has_tables():
     """An app that came later has no head in it, but none may be forgotten in it."""
     found = manifest(OLD)
     assert found["schema"].keys() <= schema.newest().keys()
@@ -64,7 +64,7 @@ def test_the_oldest_file_names_every_app_that_has_tables() -> None:
 
 
 @pytest.mark.sqlite
-def test_readiness_names_migrations_that_are_missing(beside: Elsewhere) -> None:
+def test_readiness_names_migrations_that_are_missing(beside: Elsewhere):
     with beside(KIND, migrated=True):
         token = token_of(person())
         assert Api().get("/readyz").json["checks"]["migrations"] == "ok"

@@ -40,7 +40,7 @@ def headings(text: str) -> list[str]:
     return [" ".join(re.sub(r"<[^>]*>", " ", part).split()) for part in found]
 
 
-def test_each_object_says_what_became_of_it_and_who_did_it(api: Api) -> None:
+def test_each_object_says_what_became_of_it_and_who_did_it(api: Api):
     gone = ok(api.post("/api/groups", {"name": "gone"}))
     zone = ok(api.post("/api/dns/zones", zone_body("example.internal")))
     machines = str(group("machines").pk)
@@ -83,7 +83,7 @@ def zone_body(
     }
 
 
-def test_the_document_is_that_of_the_command(api: Api) -> None:
+def test_the_document_is_that_of_the_command(api: Api):
     first = now()
     ok(api.post("/api/groups", {"name": "ops"}))
     second = now()
@@ -91,7 +91,7 @@ def test_the_document_is_that_of_the_command(api: Api) -> None:
     assert found["objects"] == told(first, second)["objects"]
 
 
-def test_another_name_is_one_change(api: Api) -> None:
+def test_another_name_is_one_change(api: Api):
     staff = ok(api.post("/api/groups", {"name": "staff"}))
     zone = ok(
         api.post("/api/dns/zones", zone_body("old.internal", groups=[staff["id"]]))
@@ -110,7 +110,7 @@ def test_another_name_is_one_change(api: Api) -> None:
     assert re.search(r"Name</th><td>staff</td><td>people</td>", text)
 
 
-def test_members_of_a_group_are_not_taken_for_changes_of_it(api: Api) -> None:
+def test_members_of_a_group_are_not_taken_for_changes_of_it(api: Api):
     made = ok(api.post("/api/groups", {"name": "ops"}))
     first = now()
     ok(api.put(f"/api/groups/{made['id']}", {"name": "operators", "peers": []}))
@@ -127,7 +127,7 @@ def test_members_of_a_group_are_not_taken_for_changes_of_it(api: Api) -> None:
     assert f"/admin/events/auditevent/{renamed.pk}/take-back/" in text
 
 
-def test_an_event_leads_to_what_was_before_its_request_and_after(api: Api) -> None:
+def test_an_event_leads_to_what_was_before_its_request_and_after(api: Api):
     ok(api.post("/api/groups", {"name": "before"}))
     ok(api.post("/api/groups", {"name": "ops"}))
     event = AuditEvent.objects.order_by("-id")[0]
@@ -153,7 +153,7 @@ def test_an_event_leads_to_what_was_before_its_request_and_after(api: Api) -> No
 )
 def test_faulty_moments_are_refused_by_the_name_of_their_field(
     start: str, end: str, said: str
-) -> None:
+):
     old = AuditEvent(activity_code="group.add", target_type="group", target_id="x")
     old.timestamp = clock.now() - timedelta(days=1)
     old.save()
@@ -163,20 +163,20 @@ def test_faulty_moments_are_refused_by_the_name_of_their_field(
     assert headings(text) == []
 
 
-def test_what_lies_before_the_trail_is_compared_from_its_beginning(api: Api) -> None:
+def test_what_lies_before_the_trail_is_compared_from_its_beginning(api: Api):
     ok(api.post("/api/groups", {"name": "ops"}))
     text = compared(signed_in(), "1999-01-01")
     assert "The audit trail begins on " in text
     assert "Group ops created" in headings(text)
 
 
-def test_the_page_asks_nothing_until_it_is_asked() -> None:
+def test_the_page_asks_nothing_until_it_is_asked():
     text = signed_in().get(PATH).content.decode()
     assert "errornote" not in text
     assert 'href="?start_date=-24h"' in text
 
 
-def test_names_are_shown_as_text(api: Api) -> None:
+def test_names_are_shown_as_text(api: Api):
     first = now()
     ok(api.post("/api/groups", {"name": HOSTILE}))
     text = compared(signed_in(), first)
@@ -184,7 +184,7 @@ def test_names_are_shown_as_text(api: Api) -> None:
     assert headings(text) == ["Group &lt;script&gt;alert(1)&lt;/script&gt; created"]
 
 
-def test_many_differences_come_in_pages_of_few_queries(api: Api) -> None:
+def test_many_differences_come_in_pages_of_few_queries(api: Api):
     first = now()
     for number in range(60):
         ok(api.post("/api/groups", {"name": f"group-{number:02}"}))
@@ -202,7 +202,7 @@ def test_many_differences_come_in_pages_of_few_queries(api: Api) -> None:
     assert len(many) < 120
 
 
-def test_only_those_who_read_settings_and_events_see_it() -> None:
+def test_only_those_who_read_settings_and_events_see_it():
     client = Client()
     client.force_login(person("auditor"))
     assert client.get(PATH).status_code == 200

@@ -101,7 +101,7 @@ def filled() -> Body:
     return document()
 
 
-def test_it_names_and_sorts_and_shows_no_ids(filled: Body) -> None:
+def test_it_names_and_sorts_and_shows_no_ids(filled: Body):
     text = as_yaml(filled)
     ids = Group.objects.values_list("pk", flat=True)
     assert not [identifier for identifier in ids if identifier in text]
@@ -115,7 +115,7 @@ def test_it_names_and_sorts_and_shows_no_ids(filled: Body) -> None:
 
 def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
     filled: Body, file: Path, tmp_path: Path
-) -> None:
+):
     file.write_text(as_yaml(filled))
     with elsewhere(KIND, folder=tmp_path, migrated=True):
         person()
@@ -128,7 +128,7 @@ def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
         assert trail.codes == []
 
 
-def test_many_entries_that_share_a_key_keep_their_order(file: Path) -> None:
+def test_many_entries_that_share_a_key_keep_their_order(file: Path):
     api = api_as()
     for number in range(1, 12):
         ok(api.post("/api/routes", bodies.route(peer=numbered(number).pk)))
@@ -136,9 +136,7 @@ def test_many_entries_that_share_a_key_keep_their_order(file: Path) -> None:
     assert run("plan", str(file))[0] == 0
 
 
-def test_a_plan_shows_the_difference_and_writes_nothing(
-    filled: Body, file: Path
-) -> None:
+def test_a_plan_shows_the_difference_and_writes_nothing(filled: Body, file: Path):
     filled["groups"].insert(0, {"name": "brand new"})
     filled["zones"][0]["enabled"] = not filled["zones"][0]["enabled"]
     gone = filled["nameserver_groups"].pop()["name"]
@@ -156,7 +154,7 @@ def test_a_plan_shows_the_difference_and_writes_nothing(
     assert run("plan", str(file))[0] == 0
 
 
-def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path) -> None:
+def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path):
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"version": 1, "groups": filled["groups"]}))
     assert run("apply", str(file))[0] == 0
@@ -165,7 +163,7 @@ def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path) -> None
 
 def test_a_router_is_known_by_its_groups_however_they_are_written(
     file: Path,
-) -> None:
+):
     api = api_as()
     network = ok(api.post("/api/networks", {"name": "office"}))["id"]
     ids = [ok(api.post("/api/groups", {"name": name}))["id"] for name in ("b", "a")]
@@ -176,7 +174,7 @@ def test_a_router_is_known_by_its_groups_however_they_are_written(
     assert run("plan", str(file))[0] == 0
 
 
-def test_more_deletions_than_allowed_are_refused(filled: Body, file: Path) -> None:
+def test_more_deletions_than_allowed_are_refused(filled: Body, file: Path):
     file.write_text(as_yaml({**filled, "zones": [], "policies": []}))
     with pytest.raises(CommandError, match="would be deleted, more than the 1"):
         run("apply", str(file), "--max-deletions", "1")
@@ -212,7 +210,7 @@ FAULTS: Final[list[tuple[Body, str]]] = [
 ]
 
 
-def test_faults_are_named_with_their_place(filled: Body, file: Path) -> None:
+def test_faults_are_named_with_their_place(filled: Body, file: Path):
     before = stored()
     for change, says in FAULTS:
         file.write_text(yaml.safe_dump({**filled, **change}))
@@ -221,7 +219,7 @@ def test_faults_are_named_with_their_place(filled: Body, file: Path) -> None:
         assert stored() == before, says
 
 
-def test_a_name_that_two_groups_have_stands_for_neither(file: Path) -> None:
+def test_a_name_that_two_groups_have_stands_for_neither(file: Path):
     ok(api_as().post("/api/policies", bodies.policy()))
     group("people", issued="jwt")
     found = document()
@@ -233,7 +231,7 @@ def test_a_name_that_two_groups_have_stands_for_neither(file: Path) -> None:
         run("apply", str(file))
 
 
-def test_rules_that_are_taken_away_by_null_are_told(filled: Body, file: Path) -> None:
+def test_rules_that_are_taken_away_by_null_are_told(filled: Body, file: Path):
     changed = [{**policy, "rules": None} for policy in filled["policies"]]
     file.write_text(yaml.safe_dump({**filled, "policies": changed}))
     with pytest.raises(CommandError, match=r"policies\[0\]"):
@@ -243,7 +241,7 @@ def test_rules_that_are_taken_away_by_null_are_told(filled: Body, file: Path) ->
 @pytest.mark.parametrize(
     "text", ["[", "just text", "- 1", "\x00", "version: 2026-02-30"]
 )
-def test_what_is_no_document_is_refused(file: Path, text: str) -> None:
+def test_what_is_no_document_is_refused(file: Path, text: str):
     file.write_text(text)
     with pytest.raises(CommandError):
         run("apply", str(file))
@@ -260,7 +258,7 @@ def test_what_is_no_document_is_refused(file: Path, text: str) -> None:
 )
 def test_a_value_that_no_document_has_is_told_in_a_line(
     file: Path, deed: str, value: str
-) -> None:
+):
     file.write_text(f"version: 1\nsettings: {{dns_domain: {value}}}")
     with pytest.raises(CommandError, match="neither YAML nor JSON") as refused:
         run(deed, str(file))
@@ -268,18 +266,18 @@ def test_a_value_that_no_document_has_is_told_in_a_line(
     assert "\n" not in str(refused.value)
 
 
-def test_what_was_exported_as_json_changes_nothing(file: Path) -> None:
+def test_what_was_exported_as_json_changes_nothing(file: Path):
     group("🛰 uplinks")
     file.write_text(run("export", "--json")[1])
     assert run("plan", str(file))[0] == 0
 
 
-def test_a_missing_file_is_told() -> None:
+def test_a_missing_file_is_told():
     with pytest.raises(CommandError, match="No such file"):
         run("plan", "/nonexistent")
 
 
-def test_the_api_serves_it_as_json_and_yaml(filled: Body) -> None:
+def test_the_api_serves_it_as_json_and_yaml(filled: Body):
     api = api_as("auditor")
     answer = api.get("/api/config")
     assert ok(answer) == filled
@@ -291,7 +289,7 @@ def test_the_api_serves_it_as_json_and_yaml(filled: Body) -> None:
     assert ok(api.get("/api/config/schema")) == schema()
 
 
-def test_drift_shows_what_differs(filled: Body, file: Path) -> None:
+def test_drift_shows_what_differs(filled: Body, file: Path):
     file.write_text(as_yaml(filled))
     assert run("drift", str(file)) == (0, "No difference.\n")
     ok(api_as().post("/api/groups", {"name": "by hand"}))
@@ -315,7 +313,7 @@ def test_drift_shows_what_differs(filled: Body, file: Path) -> None:
 )
 def test_a_hostile_answer_ends_drift_with_a_sentence(
     tmp_path: Path, status: str, body: bytes, says: str
-) -> None:
+):
     token = tmp_path / "token"
     token.write_text("\ufeffsecret\n")  # as editors of Windows begin a text
     head = f"HTTP/1.0 {status} X\r\nLocation: http://127.0.0.1:1/\r\n\r\n".encode()
@@ -335,7 +333,7 @@ def test_a_hostile_answer_ends_drift_with_a_sentence(
     assert refused.value.returncode == 2
 
 
-def test_errors_end_with_another_status_than_differences(file: Path) -> None:
+def test_errors_end_with_another_status_than_differences(file: Path):
     file.write_text("version: 7\n")
     absent = f"{file}.none"
     for words in (["plan", str(file)], ["drift", absent], ["drift"]):
@@ -344,7 +342,7 @@ def test_errors_end_with_another_status_than_differences(file: Path) -> None:
         assert refused.value.returncode == 2
 
 
-def test_a_document_that_grows_without_end_is_refused(file: Path) -> None:
+def test_a_document_that_grows_without_end_is_refused(file: Path):
     lines = ["version: 1", "groups:", " - name: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     for number in range(1, 12):
         several = ", ".join([f"*a{number - 1}"] * 10)

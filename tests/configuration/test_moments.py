@@ -58,12 +58,12 @@ def check_differences(examples: int, writes: int) -> None:
     check_at_random(leads_from_one_to_the_other, examples)
 
 
-def test_a_difference_leads_from_one_moment_to_the_other() -> None:
+def test_a_difference_leads_from_one_moment_to_the_other():
     check_differences(examples=2, writes=15)
 
 
 @pytest.mark.slow
-def test_differences_of_long_histories_lead_from_one_moment_to_the_other() -> None:
+def test_differences_of_long_histories_lead_from_one_moment_to_the_other():
     check_differences(examples=5, writes=80)
 
 
@@ -83,7 +83,7 @@ ZONES = st.lists(
 
 
 @given(st.data())
-def test_entries_that_share_a_key_are_told_apart(data: st.DataObject) -> None:
+def test_entries_that_share_a_key_are_told_apart(data: st.DataObject):
     empty = difference_free()
     documents = []
     for _ in range(2):
@@ -115,7 +115,7 @@ def difference_free() -> Body:
     return {name: single.get(name, []) for name in names}
 
 
-def test_objects_and_fields_are_told(api: Api) -> None:
+def test_objects_and_fields_are_told(api: Api):
     ok(api.post("/api/groups", {"name": "ops"}))
     made = ok(api.post("/api/networks", {"name": "office", "description": "old"}))
     gone = group("gone")
@@ -151,14 +151,14 @@ def test_objects_and_fields_are_told(api: Api) -> None:
     assert later["to"] == "now"
 
 
-def test_moments_that_differ_in_nothing() -> None:
+def test_moments_that_differ_in_nothing():
     group("ops")
     moment = now()
     assert told(moment, moment)["objects"] == []
     assert run("diff", "--from", moment)[0] == 0
 
 
-def test_faulty_moments_are_refused_by_the_name_of_their_option() -> None:
+def test_faulty_moments_are_refused_by_the_name_of_their_option():
     group("ops")
     moment = now()
     long_ago = "1999-01-01T00:00:00Z"

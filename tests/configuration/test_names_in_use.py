@@ -55,22 +55,20 @@ CNAME: Final = {"name": "www.old.test", "type": "CNAME", "content": "a.test"}
 )
 def test_a_record_takes_the_place_of_another(
     old: Body, change: Body, shown: Body, tmp_path: Path
-) -> None:
+):
     old["zones"][0]["records"][0] |= change
     [found] = written(old, tmp_path)["zones"][0]["records"]
     assert found == {**found, **shown}
 
 
-def test_a_zone_is_known_by_its_domain_in_any_spelling(
-    old: Body, tmp_path: Path
-) -> None:
+def test_a_zone_is_known_by_its_domain_in_any_spelling(old: Body, tmp_path: Path):
     old["zones"][0] |= {"domain": "Old.Test", "enabled": False}
     [found] = written(old, tmp_path)["zones"]
     assert found["domain"].lower() == "old.test"
     assert not found["enabled"]
 
 
-def test_peers_and_a_zone_change_domains(old: Body, tmp_path: Path) -> None:
+def test_peers_and_a_zone_change_domains(old: Body, tmp_path: Path):
     peers = old["settings"]["dns_domain"]
     old["settings"]["dns_domain"] = "old.test"
     old["zones"][0] |= {"domain": peers, "records": []}
@@ -87,20 +85,18 @@ def test_peers_and_a_zone_change_domains(old: Body, tmp_path: Path) -> None:
         '{"version": 1, "groups": [{"name": "kept"}], "groups": []}',
     ],
 )
-def test_what_stands_there_twice_is_refused(
-    old: Body, text: str, tmp_path: Path
-) -> None:
+def test_what_stands_there_twice_is_refused(old: Body, text: str, tmp_path: Path):
     with pytest.raises(CommandError, match="stands twice"):
         applied(text, tmp_path)
     assert document() == old
 
 
-def test_a_name_like_a_date_is_a_name(api: Api, tmp_path: Path) -> None:
+def test_a_name_like_a_date_is_a_name(api: Api, tmp_path: Path):
     found = applied("version: 1\ngroups: [{name: 2026-01-01}]", tmp_path)
     assert [group["name"] for group in found["groups"]] == ["2026-01-01"]
 
 
-def test_keys_inside_of_values_come_in_one_order(api: Api) -> None:
+def test_keys_inside_of_values_come_in_one_order(api: Api):
     location = {"country_code": "DE", "city_name": "Berlin"}
     checks = {"geo_location_check": {"locations": [location], "action": "allow"}}
     body = {"name": "berlin", "description": "", "checks": checks}

@@ -42,7 +42,7 @@ def told(peer_id: str) -> PeerConfig:
     return maps().peer_config(peer_id)
 
 
-def test_service_user_with_the_role_user_reads_nothing_of_others() -> None:
+def test_service_user_with_the_role_user_reads_nothing_of_others():
     peer()
     api = api_of(robot("user"))
     assert api.get("/api/peers").json == []
@@ -51,9 +51,7 @@ def test_service_user_with_the_role_user_reads_nothing_of_others() -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_lazy_connections_and_dns_of_routing_peers_reach_agents(
-    api: Api, on: bool
-) -> None:
+def test_lazy_connections_and_dns_of_routing_peers_reach_agents(api: Api, on: bool):
     mine = peer().pk
     settings(api, lazy_connection_enabled=on, routing_peer_dns_resolution_enabled=on)
     config = told(mine)
@@ -61,7 +59,7 @@ def test_lazy_connections_and_dns_of_routing_peers_reach_agents(
     assert config.RoutingPeerDnsResolutionEnabled is on
 
 
-def test_updates_that_agents_shall_make_reach_them(api: Api) -> None:
+def test_updates_that_agents_shall_make_reach_them(api: Api):
     mine = peer().pk
     settings(api, auto_update_version="1.2.3", auto_update_always=True)
     wanted = told(mine).autoUpdate
@@ -72,12 +70,12 @@ def test_updates_that_agents_shall_make_reach_them(api: Api) -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_pushing_metrics_reaches_agents(api: Api, on: bool) -> None:
+def test_pushing_metrics_reaches_agents(api: Api, on: bool):
     settings(api, metrics_push_enabled=on)
     assert maps().mesh.snapshot.settings.metrics_push is on
 
 
-def test_counters_of_packets_are_asked_of_those_who_report(api: Api) -> None:
+def test_counters_of_packets_are_asked_of_those_who_report(api: Api):
     mine = peer().pk
     extra = {
         "network_traffic_logs_enabled": True,
@@ -89,7 +87,7 @@ def test_counters_of_packets_are_asked_of_those_who_report(api: Api) -> None:
     assert read_flow_rule().told(mine) == (False, False)
 
 
-def test_settings_without_effect_change_nothing_of_a_map(api: Api) -> None:
+def test_settings_without_effect_change_nothing_of_a_map(api: Api):
     mine = peer().pk
     before = without_serial(maps().as_dict(mine))
     changes: dict[str, Any] = {
@@ -102,14 +100,14 @@ def test_settings_without_effect_change_nothing_of_a_map(api: Api) -> None:
     assert without_serial(maps().as_dict(mine)) == before
 
 
-def test_parts_that_are_not_here_are_always_off(api: Api) -> None:
+def test_parts_that_are_not_here_are_always_off(api: Api):
     shown = settings(api, agent_network_only=True, embedded_idp_enabled=True)
     assert shown["agent_network_only"] is False
     assert shown["embedded_idp_enabled"] is False
 
 
 @pytest.mark.parametrize("change", [{"enabled": False}, {}])
-def test_router_is_on_unless_told_otherwise(api: Api, change: Any) -> None:
+def test_router_is_on_unless_told_otherwise(api: Api, change: Any):
     path = f"/api/networks/{network().pk}/routers"
     made = ok(api.post(path, {"peer": numbered(1).pk} | change))
     assert made["enabled"] is change.get("enabled", True)
@@ -118,11 +116,11 @@ def test_router_is_on_unless_told_otherwise(api: Api, change: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/ingress/peers", "/api/agent-network/settings"])
-def test_ingress_ports_and_agent_networks_are_not_served(api: Api, path: str) -> None:
+def test_ingress_ports_and_agent_networks_are_not_served(api: Api, path: str):
     assert api.get(path).status == 404
 
 
-def test_groups_are_taken_as_ids_and_as_answers_show_them(api: Api) -> None:
+def test_groups_are_taken_as_ids_and_as_answers_show_them(api: Api):
     crew = group_id("crew")
     shown = ok(api.get(f"/api/groups/{crew}"))
     for sources in ([crew], [shown], [{"id": crew}]):
@@ -130,7 +128,7 @@ def test_groups_are_taken_as_ids_and_as_answers_show_them(api: Api) -> None:
         assert [each["id"] for each in made["rules"][0]["sources"]] == [crew]
 
 
-def test_kind_of_a_routes_network_is_worked_out(api: Api) -> None:
+def test_kind_of_a_routes_network_is_worked_out(api: Api):
     path = "/api/routes"
     made = ok(api.post(path, route(network="10.1.0.0/16", network_type="IPv6")))
     assert made["network_type"] == "IPv4"
@@ -139,7 +137,7 @@ def test_kind_of_a_routes_network_is_worked_out(api: Api) -> None:
     assert ok(api.post(path, names))["network_type"] == "Domain"
 
 
-def test_peer_that_waits_for_approval_is_in_no_map(api: Api) -> None:
+def test_peer_that_waits_for_approval_is_in_no_map(api: Api):
     crew = group_id("crew", 1, 2)
     ok(
         api.post(

@@ -31,7 +31,7 @@ OPERATIONS: Final[list[Operation]] = [
 
 
 @pytest.mark.sqlite
-def test_the_committed_document_is_that_of_the_code() -> None:
+def test_the_committed_document_is_that_of_the_code():
     printed = StringIO()
     call_command("spectacular", "--fail-on-warn", stdout=printed)
     assert printed.getvalue() == DOCUMENT.read_text(encoding="utf-8"), (
@@ -39,7 +39,7 @@ def test_the_committed_document_is_that_of_the_code() -> None:
     )
 
 
-def test_the_committed_document_is_a_valid_one() -> None:
+def test_the_committed_document_is_a_valid_one():
     """`spectacular --validate` says the same in ten seconds."""
     assert SCHEMA["openapi"].startswith("3.1")
     form = Path(validation.__file__).with_name("openapi_3_1_schema.json")
@@ -63,7 +63,7 @@ def views(patterns: list[URLPattern | URLResolver]) -> list[tuple[str, type[ApiV
     return found
 
 
-def test_every_path_of_the_api_is_in_the_document() -> None:
+def test_every_path_of_the_api_is_in_the_document():
     served = {path for path, _ in views(get_resolver().url_patterns)}
     hidden = {"/api/schema", "/livez", "/readyz", "/health", "/metrics"}
     assert served - set(SCHEMA["paths"]) <= hidden
@@ -90,7 +90,7 @@ def documented(path: str, answer: Answer) -> str:
     return "".join(f"{path}: {fault}\n" for fault in faults)
 
 
-def test_real_answers_have_the_documented_form(mesh: Mesh) -> None:
+def test_real_answers_have_the_documented_form(mesh: Mesh):
     queries = {
         "/api/access/explain": f"?source={mesh.ids['peerId']}&destination=10.11.0.1",
         "/api/dns/explain": f"?peer={mesh.ids['peerId']}&name=wiki.apps",
@@ -119,7 +119,7 @@ def lists() -> Iterable[tuple[str, type[ResourceViewSet]]]:
                 yield path, view
 
 
-def test_rows_are_what_the_serializer_would_give(mesh: Mesh) -> None:
+def test_rows_are_what_the_serializer_would_give(mesh: Mesh):
     api, faulty = Api(mesh.token), []
     for path, view in lists():
         answer = api.get(filled(path, mesh))
@@ -170,12 +170,12 @@ def refused(
     return others
 
 
-def test_all_operations_are_asked() -> None:
+def test_all_operations_are_asked():
     assert len(WRITES) > 60
     assert len(READS_AND_WRITES) > len(WRITES) + 60
 
 
-def test_misspelt_parameters_of_writes_are_refused(mesh: Mesh) -> None:
+def test_misspelt_parameters_of_writes_are_refused(mesh: Mesh):
     taken = []
     for method, path in WRITES:
         own = queries(SCHEMA["paths"][path][method.lower()].get("parameters", []))
@@ -187,11 +187,11 @@ def test_misspelt_parameters_of_writes_are_refused(mesh: Mesh) -> None:
 
 
 @pytest.mark.parametrize("query", ["at=", "At=2026-01-01T00:00:00Z", "at=&at="])
-def test_a_moment_without_value_or_misspelt_is_refused(query: str, mesh: Mesh) -> None:
+def test_a_moment_without_value_or_misspelt_is_refused(query: str, mesh: Mesh):
     assert refused(mesh, READS_AND_WRITES, query, "at") == []
 
 
 @pytest.mark.parametrize("query", ["dry_run=", "dry_run=true&dry_run=true"])
-def test_a_plan_without_value_is_refused(query: str, mesh: Mesh) -> None:
+def test_a_plan_without_value_is_refused(query: str, mesh: Mesh):
     message = "dry_run: must be given once, with a value"
     assert refused(mesh, WRITES, query, message) == []

@@ -64,7 +64,5 @@ SETTINGS: Final[dict[str, Any]] = {
 
 @quick.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=FEW, **SETTINGS)
-def test_generated_requests_get_documented_answers(
-    case: "Case[Any]", mesh: Mesh
-) -> None:
+def test_generated_requests_get_documented_answers(case: "Case[Any]", mesh: Mesh):
     examine(case, mesh)

@@ -78,13 +78,13 @@ def call(api: Api, case: Case, user: User | None = None) -> tuple[int, str]:
     return answer.status, str(answer.json)[:200]
 
 
-def test_matrix_has_a_line_for_every_method_of_every_path() -> None:
+def test_matrix_has_a_line_for_every_method_of_every_path():
     written = [(case.method, case.path) for case in CASES]
     assert len(set(written)) == len(written)
     assert set(written) == set(OPERATIONS)
 
 
-def test_every_line_names_a_module_and_a_letter_or_a_word() -> None:
+def test_every_line_names_a_module_and_a_letter_or_a_word():
     for case in CASES:
         if case.letter:
             assert case.who in EXPECTED, case
@@ -93,7 +93,7 @@ def test_every_line_names_a_module_and_a_letter_or_a_word() -> None:
             assert case.who in {PUBLIC, ANYBODY, OWN}, case
 
 
-def test_methods_that_no_operation_has_are_405() -> None:
+def test_methods_that_no_operation_has_are_405():
     user = person("owner")
     api, wrong = api_of(user), []
     for path in {case.path for case in CASES}:
@@ -114,7 +114,7 @@ def callers() -> Iterator[tuple[str, User]]:
             yield role, robot(role, name=f"robot {role}")
 
 
-def test_all_roles_on_all_endpoints_with_all_methods() -> None:
+def test_all_roles_on_all_endpoints_with_all_methods():
     people = [(role, user, api_of(user)) for role, user in callers()]
     before = AuditEvent.objects.count()
     wrong = []
@@ -128,7 +128,7 @@ def test_all_roles_on_all_endpoints_with_all_methods() -> None:
     assert AuditEvent.objects.count() == before
 
 
-def test_credentials_are_needed_everywhere_but_on_public_endpoints() -> None:
+def test_credentials_are_needed_everywhere_but_on_public_endpoints():
     person("owner")
     for case in CASES:
         for api in (Api(), Api("mpt_" + "x" * 36)):
@@ -137,7 +137,7 @@ def test_credentials_are_needed_everywhere_but_on_public_endpoints() -> None:
 
 
 @pytest.mark.parametrize("state", ["is_blocked", "pending_approval"])
-def test_blocked_and_pending_users_are_let_in_nowhere(state: str) -> None:
+def test_blocked_and_pending_users_are_let_in_nowhere(state: str):
     user = person("owner")
     api = api_of(user)
     User.objects.filter(pk=user.pk)
@@ -150,7 +150,7 @@ def test_blocked_and_pending_users_are_let_in_nowhere(state: str) -> None:
             assert "blocked" in text or "pending" in text
 
 
-def test_ingest_token_is_good_for_the_ingest_alone() -> None:
+def test_ingest_token_is_good_for_the_ingest_alone():
     user = person("owner")
     api = Api(token_of(user, scope="ingest"))
     for case in CASES:
@@ -162,7 +162,7 @@ def test_ingest_token_is_good_for_the_ingest_alone() -> None:
         assert (status != 403) is ingests, (case, status)
 
 
-def test_tokens_of_others_are_closed() -> None:
+def test_tokens_of_others_are_closed():
     other = person("admin")
     for role in ROLES:
         api = api_of(person(role))
@@ -178,7 +178,7 @@ BAD_IDS += ["%2e%2e", "%ff", "a%20b", "%F0%9F%92%A9", "'--"]
 
 
 @pytest.mark.parametrize("bad", BAD_IDS)
-def test_nothing_is_found_by_an_id_that_there_is_not(bad: str) -> None:
+def test_nothing_is_found_by_an_id_that_there_is_not(bad: str):
     user = person("owner")
     api, wrong = api_of(user), []
     body = nameserver_group() | record() | {"settings": {}, "address": "10.0.0.1"}

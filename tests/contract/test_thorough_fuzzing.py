@@ -21,7 +21,5 @@ thorough = document(coverage=True)
 
 @thorough.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=MANY, **SETTINGS)
-def test_many_generated_requests_get_documented_answers(
-    case: "Case[Any]", mesh: Mesh
-) -> None:
+def test_many_generated_requests_get_documented_answers(case: "Case[Any]", mesh: Mesh):
     examine(case, mesh)

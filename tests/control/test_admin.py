@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 TOKENS = "/admin/control/proxytoken/"
 
 
-def test_new_token_is_shown_once(client: Client) -> None:
+def test_new_token_is_shown_once(client: Client):
     response = client.post(f"{TOKENS}add/", {"name": "edge", "expires_in": "30"})
     assert response.status_code == 302
     found = re.search(r"<code>(\w+)</code>", texts_of(response))
@@ -26,7 +26,7 @@ def test_new_token_is_shown_once(client: Client) -> None:
         assert token.hash not in text
 
 
-def test_token_is_revoked(client: Client) -> None:
+def test_token_is_revoked(client: Client):
     token = proxy_tokens.create({"name": "edge"})
     found = client.post(TOKENS, {"q": token.plain})
     assert found["Location"] == f"{TOKENS}{token.pk}/change/"

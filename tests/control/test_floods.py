@@ -239,7 +239,7 @@ async def _never() -> Any:
     await asyncio.Event().wait()
 
 
-def test_a_key_has_four_seats() -> None:
+def test_a_key_has_four_seats():
     seats = Seats()
     with seats.one("a"), seats.one("a"), seats.one("a"), seats.one("a"):
         with pytest.raises(Refused), seats.one("a"):
@@ -252,7 +252,7 @@ def test_a_key_has_four_seats() -> None:
 @awaited
 async def test_those_who_watch_the_health_or_read_the_reflection_are_few(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(guests, "PER_ADDRESS", 2)
     question = ServerReflectionRequest(list_services="")
     async with standard_services() as (_, _, channel):
@@ -267,7 +267,7 @@ async def test_those_who_watch_the_health_or_read_the_reflection_are_few(
 
 
 @awaited
-async def test_who_watches_the_health_and_reads_nothing_keeps_nobody_waiting() -> None:
+async def test_who_watches_the_health_and_reads_nothing_keeps_nobody_waiting():
     async with standard_services() as (health, port, channel):
         stub = HealthStub(channel)
         with half_request(port, watching_nothing()), pytest.raises(grpc.RpcError) as no:

@@ -24,7 +24,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_peer_is_sent_the_recorded_map(name: str, tmp_path: Path) -> None:
+def test_every_peer_is_sent_the_recorded_map(name: str, tmp_path: Path):
     bind = f"127.0.0.1:{free_port()}"
     config = env.load({"SVC_GRPC_BIND": bind, "SVC_RUNTIME_DIR": str(tmp_path)})
 

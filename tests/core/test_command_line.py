@@ -22,7 +22,7 @@ ROWS = 3000
 """More than fits into a pipe that nobody reads."""
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
@@ -37,7 +37,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert done.returncode == 128 + signal.SIGPIPE
 
 
-def test_messages_name_the_command_as_it_was_called(tmp_path: Path) -> None:
+def test_messages_name_the_command_as_it_was_called(tmp_path: Path):
     code = (
         "import sys; sys.argv = ['/x/meshmgmt', 'audit', 'verify'];"
         " from meshmgmt.commandline import main; main()"
@@ -85,7 +85,7 @@ for line in sys.stdin.read().splitlines():
 """
 
 
-def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path):
     file = tmp_path / "lines"
     file.write_text('{"name": "a"}\n')
     commands = [words.format(file=file) for words in NEEDS_TABLES]
@@ -112,7 +112,7 @@ def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path) -> No
 )
 def test_what_an_operator_can_mend_is_said_in_one_sentence(
     setting: str, value: str, status: int, says: str, tmp_path: Path
-) -> None:
+):
     environ = clean_environ() | {"SVC_DATA_DIR": str(tmp_path), f"SVC_{setting}": value}
     done = ran(
         *(sys.executable, "manage.py", "reach", "a", "b"), env=environ, cwd=BASE_DIR
@@ -132,7 +132,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupted_listing_ends_quietly(tmp_path: Path) -> None:
+def test_an_interrupted_listing_ends_quietly(tmp_path: Path):
     database = tmp_path / "db.sqlite3"
     copy_migrated_database(database)
     with sqlite3.connect(database) as connection:
@@ -159,7 +159,7 @@ def test_an_interrupted_listing_ends_quietly(tmp_path: Path) -> None:
     assert 0 < printed.count(b"\n") < ROWS
 
 
-def test_a_command_checks_no_code_and_begins_with_the_collector_on() -> None:
+def test_a_command_checks_no_code_and_begins_with_the_collector_on():
     commands = Commands(["manage.py", "users"])
     assert not gc.isenabled()
     command = commands.fetch_command("users")

@@ -28,7 +28,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+def test_links_lead_to_files_and_headings_that_exist(page: Path):
     for link in LINK.findall(CODE.sub("", page.read_text())):
         if re.match(r"[a-z]+:", link):
             continue
@@ -39,7 +39,7 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
             assert anchor in anchors(target), link
 
 
-def test_every_page_stands_in_a_chapter_of_the_site() -> None:
+def test_every_page_stands_in_a_chapter_of_the_site():
     script = (BASE_DIR / "scripts" / "docs").read_text(encoding="utf-8")
     chapters = script.partition("CHAPTERS: Final = {")[2].partition("}")[0]
     named = set(re.findall(r"[\w-]+", chapters))
@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_the_site_has_every_operation_of_the_api(site: Path) -> None:
+def test_the_site_has_every_operation_of_the_api(site: Path):
     document = schema()
     pages = "".join(page.read_text() for page in site.glob("api-*.html"))
     titles = {
@@ -75,7 +75,7 @@ def test_the_site_has_every_operation_of_the_api(site: Path) -> None:
 @pytest.mark.browser
 @needs_chromium
 @needs_libatomic
-def test_the_site_asks_no_host_for_anything_and_can_be_searched(site: Path) -> None:
+def test_the_site_asks_no_host_for_anything_and_can_be_searched(site: Path):
     asked: list[str] = []
 
     def note(request: Request) -> None:

@@ -17,7 +17,7 @@ from meshmgmt.core.durations import total, words
         ("90 seconds", 90),
     ],
 )
-def test_lengths_are_read_as_people_write_them(text: str, seconds: int) -> None:
+def test_lengths_are_read_as_people_write_them(text: str, seconds: int):
     assert total(text) == seconds
     assert total(words(seconds)) == seconds
 
@@ -25,7 +25,7 @@ def test_lengths_are_read_as_people_write_them(text: str, seconds: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "soon", "5", "5 parsecs", "1h 1h", "-1 h", "1.5 h"]
 )
-def test_other_texts_are_refused_by_name(text: str) -> None:
+def test_other_texts_are_refused_by_name(text: str):
     with pytest.raises(ValueError, match="no length of time such as 90 days"):
         total(text)
 
@@ -41,5 +41,5 @@ def test_other_texts_are_refused_by_name(text: str) -> None:
         (0, "0 s"),
     ],
 )
-def test_lengths_are_written_in_their_largest_unit(seconds: int, text: str) -> None:
+def test_lengths_are_written_in_their_largest_unit(seconds: int, text: str):
     assert words(seconds) == text

@@ -55,7 +55,7 @@ def started(program: str, path: Path, says: str) -> "subprocess.Popen[str]":
     return process
 
 
-def test_threads_queue(tmp_path: Path) -> None:
+def test_threads_queue(tmp_path: Path):
     inside, most = [0], [0]
 
     def work() -> None:
@@ -73,7 +73,7 @@ def test_threads_queue(tmp_path: Path) -> None:
     assert most == [1]
 
 
-def test_the_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
+def test_the_lock_of_another_process_is_waited_for(tmp_path: Path):
     path = tmp_path / "lock"
     process = started(HOLDER, path, "mine")
     with pytest.raises(Locked), queued(str(path), 0.05):
@@ -83,7 +83,7 @@ def test_the_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
         pass
 
 
-def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path) -> None:
+def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path):
     path = tmp_path / "lock"
     busy = started(GREEDY, path, "busy")
     for _ in range(100):
@@ -94,7 +94,7 @@ def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path) -> None:
     assert theirs < 300  # in a fair queue it is 100
 
 
-def test_a_killed_process_lets_go(tmp_path: Path) -> None:
+def test_a_killed_process_lets_go(tmp_path: Path):
     path = tmp_path / "lock"
     process = started(HOLDER, path, "mine")
     process.kill()
@@ -103,7 +103,7 @@ def test_a_killed_process_lets_go(tmp_path: Path) -> None:
         pass
 
 
-def test_waiting_for_another_thread_ends(tmp_path: Path) -> None:
+def test_waiting_for_another_thread_ends(tmp_path: Path):
     path = str(tmp_path / "lock")
     done, taken = threading.Event(), threading.Event()
 
@@ -121,7 +121,7 @@ def test_waiting_for_another_thread_ends(tmp_path: Path) -> None:
     thread.join()
 
 
-def test_without_a_folder_there_is_no_lock(tmp_path: Path) -> None:
+def test_without_a_folder_there_is_no_lock(tmp_path: Path):
     with (
         pytest.raises(OSError, match="No such file"),
         queued(str(tmp_path / "missing" / "lock"), 1),
@@ -129,14 +129,14 @@ def test_without_a_folder_there_is_no_lock(tmp_path: Path) -> None:
         pytest.fail("a lock on nothing")
 
 
-def test_a_failure_inside_lets_go(tmp_path: Path) -> None:
+def test_a_failure_inside_lets_go(tmp_path: Path):
     with pytest.raises(ZeroDivisionError), queued(str(tmp_path / "lock"), 1):
         raise ZeroDivisionError
     with queued(str(tmp_path / "lock"), 1):
         pass
 
 
-def test_those_who_share_a_lock_keep_the_others_out(tmp_path: Path) -> None:
+def test_those_who_share_a_lock_keep_the_others_out(tmp_path: Path):
     path = tmp_path / "lock"
     assert not is_locked(path)
     with locked(path, shared=True, wait=0), locked(path, shared=True, wait=0):
@@ -148,7 +148,7 @@ def test_those_who_share_a_lock_keep_the_others_out(tmp_path: Path) -> None:
     assert not is_locked(path)
 
 
-def test_files_are_locked_in_one_place() -> None:
+def test_files_are_locked_in_one_place():
     rooms = ("meshmgmt", "dns", "groups", "events", "observability")
     modules = [path for room in rooms for path in (BASE_DIR / room).rglob("*.py")]
     locking = [path.name for path in modules if "fcntl" in path.read_text()]

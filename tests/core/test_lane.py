@@ -46,7 +46,7 @@ def check_busy(lane: Lane, sign: Callable[[], object] = locks.no_sign) -> None:
         pytest.fail("two had the turn")
 
 
-def test_nobody_waits_beyond_the_patience() -> None:
+def test_nobody_waits_beyond_the_patience():
     lane = Lane(patience=0.05)
     with taken(lane):
         check_busy(lane)
@@ -54,13 +54,13 @@ def test_nobody_waits_beyond_the_patience() -> None:
         assert 0 < left <= 0.05
 
 
-def test_a_lane_that_does_not_move_is_left() -> None:
+def test_a_lane_that_does_not_move_is_left():
     lane = Lane(patience=600, grace=0.05)
     with taken(lane):
         check_busy(lane)
 
 
-def test_a_lane_that_moves_is_waited_in_for_longer_than_one_grace() -> None:
+def test_a_lane_that_moves_is_waited_in_for_longer_than_one_grace():
     lane = Lane(patience=600, grace=1.0)
     done = []
 
@@ -74,7 +74,7 @@ def test_a_lane_that_moves_is_waited_in_for_longer_than_one_grace() -> None:
     assert len(done) == 16
 
 
-def test_turns_in_other_processes_move_the_lane() -> None:
+def test_turns_in_other_processes_move_the_lane():
     lane = Lane(patience=1, grace=0.05)
     numbers = count()
     seen: list[int] = []
@@ -88,13 +88,13 @@ def test_turns_in_other_processes_move_the_lane() -> None:
     assert len(seen) > 20
 
 
-def test_more_than_the_places_are_sent_away_at_once() -> None:
+def test_more_than_the_places_are_sent_away_at_once():
     lane = Lane(patience=600, places=1)
     with taken(lane):
         check_busy(lane)
 
 
-def test_a_turn_is_free_again_after_a_failure() -> None:
+def test_a_turn_is_free_again_after_a_failure():
     lane = Lane(patience=20, places=1)
     for _ in range(3):
         with pytest.raises(ZeroDivisionError), lane.turn(Busy()):

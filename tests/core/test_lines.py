@@ -41,14 +41,14 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_only_lines_of_code_count(tree: Path) -> None:
+def test_only_lines_of_code_count(tree: Path):
     table = (tree / "scripts" / "lines.toml").read_text()
     assert table.endswith('[rooms]\n"dns" = 4\n"meshmgmt/api" = 4\n')
 
 
 def test_a_room_that_outgrows_its_number_is_refused_until_it_is_written(
     tree: Path,
-) -> None:
+):
     module = tree / "dns" / "names.py"
     module.write_text(MODULE + 20 * "work()\n")
     assert lines(tree).returncode == 0
@@ -60,7 +60,7 @@ def test_a_room_that_outgrows_its_number_is_refused_until_it_is_written(
     assert lines(tree).returncode == 0
 
 
-def test_a_new_room_is_a_decision_too(tree: Path) -> None:
+def test_a_new_room_is_a_decision_too(tree: Path):
     (tree / "events").mkdir()
     (tree / "events" / "trail.py").write_text(25 * "work()\n")
     assert "events: 25 lines of code, 0" in lines(tree).stdout

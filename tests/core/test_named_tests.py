@@ -42,7 +42,7 @@ def promises(name: str) -> list[str]:
         ("compatibility.md", 50),
     ],
 )
-def test_each_promise_names_tests_that_exist(name: str, least: int) -> None:
+def test_each_promise_names_tests_that_exist(name: str, least: int):
     rows = promises(name)
     assert len(rows) > least
     assert [row for row in rows if not NAMED.search(row)] == []

@@ -91,7 +91,7 @@ def parsed(parser: Callable[[str], str], text: str) -> str | None:
 
 
 @pytest.mark.parametrize("text", TABLE)
-def test_names_follow_the_table(text: str) -> None:
+def test_names_follow_the_table(text: str):
     plain, record = TABLE[text]
     assert parsed(names.parse_name, text) == plain
     assert parsed(names.canonical, text) == record
@@ -116,7 +116,7 @@ def test_names_follow_the_table(text: str) -> None:
         ("a\ue000.de", "cannot hold"),
     ],
 )
-def test_the_reason_is_named(text: str, reason: str) -> None:
+def test_the_reason_is_named(text: str, reason: str):
     with pytest.raises(InvalidNameError, match=re.escape(reason)):
         names.parse_name(text)
 
@@ -131,35 +131,35 @@ def test_the_reason_is_named(text: str, reason: str) -> None:
         ("laptop", "laptop"),
     ],
 )
-def test_query_names_may_be_what_no_record_can(text: str, canonical: str) -> None:
+def test_query_names_may_be_what_no_record_can(text: str, canonical: str):
     assert names.parse_query_name(text) == canonical
 
 
 @pytest.mark.parametrize("text", ["", ".", "a..b", "a b", "a.*.b", "x" * 64, "a\x00"])
-def test_query_names_still_have_a_syntax(text: str) -> None:
+def test_query_names_still_have_a_syntax(text: str):
     with pytest.raises(InvalidNameError):
         names.parse_query_name(text)
 
 
-def test_names_over_253_octets_are_kept_and_known_as_too_long() -> None:
+def test_names_over_253_octets_are_kept_and_known_as_too_long():
     assert names.is_too_long(names.parse_name(LONGEST))
     assert not names.is_too_long(names.parse_name(LONGEST[2:]))
     unicode_name = ".".join(["ü" * 20] * 10)
     assert names.is_too_long(names.parse_name(unicode_name))
 
 
-def test_subdomains_end_at_a_label() -> None:
+def test_subdomains_end_at_a_label():
     assert names.is_subdomain("a.example.com", "example.com")
     assert names.is_subdomain("example.com", "example.com")
     assert not names.is_subdomain("badexample.com", "example.com")
     assert not names.is_subdomain("com", "example.com")
 
 
-def test_ancestors_run_from_left_to_right() -> None:
+def test_ancestors_run_from_left_to_right():
     assert list(names.ancestors("a.b.c")) == ["a.b.c", "b.c", "c"]
 
 
-def test_quoted_text_is_printable_and_short() -> None:
+def test_quoted_text_is_printable_and_short():
     assert names.quoted("a\nb") == "'a\\nb'"
     assert len(names.quoted("x" * 100_000)) <= 82
     assert "…" in names.quoted("x" * 100_000)
@@ -191,7 +191,7 @@ ascii_names = st.text(alphabet="aZ9-_.*", min_size=0, max_size=12)
 @given(ascii_names)
 @example("a" * 64)
 @example("_")
-def test_ascii_names_agree_with_a_naive_reading(text: str) -> None:
+def test_ascii_names_agree_with_a_naive_reading(text: str):
     for wildcard, parser in (
         (False, names.parse_name),
         (True, names.canonical),
@@ -224,7 +224,7 @@ def check_canonical_form(text: str) -> None:
 
 
 @given(any_text)
-def test_canonical_form_is_stable_and_no_text_crashes(text: str) -> None:
+def test_canonical_form_is_stable_and_no_text_crashes(text: str):
     check_canonical_form(text)
 
 
@@ -232,5 +232,5 @@ def test_canonical_form_is_stable_and_no_text_crashes(text: str) -> None:
 @pytest.mark.timeout(600)
 @settings(max_examples=3_000, deadline=None)
 @given(any_text)
-def test_canonical_form_is_stable_over_many_texts(text: str) -> None:
+def test_canonical_form_is_stable_over_many_texts(text: str):
     check_canonical_form(text)

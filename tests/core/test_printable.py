@@ -19,11 +19,11 @@ from meshmgmt.core.printable import printable
         ("", ""),
     ],
 )
-def test_what_is_not_seen_is_written_as_an_escape(text: str, shown: str) -> None:
+def test_what_is_not_seen_is_written_as_an_escape(text: str, shown: str):
     assert printable(text) == shown
 
 
 @given(st.text())
-def test_the_result_is_one_line_of_visible_characters(text: str) -> None:
+def test_the_result_is_one_line_of_visible_characters(text: str):
     assert printable(text).isprintable()
     assert len(printable(text).splitlines()) <= 1

@@ -31,7 +31,7 @@ def secret_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_secret_key_has_its_name_once_it_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     synced: list[bool] = []
     monkeypatch.setattr(
         "os.fsync", lambda file: synced.append((tmp_path / "secret_key").exists())
@@ -44,14 +44,14 @@ def test_a_secret_key_has_its_name_once_it_is_on_the_disk(
 
 def test_a_new_data_folder_is_closed_to_other_users(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     secret_key(tmp_path / "data", monkeypatch)
     assert modes(tmp_path / "data") == {"data": "0o700", "secret_key": "0o600"}
 
 
 def test_a_secret_key_that_an_editor_of_windows_wrote_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     (tmp_path / "secret_key").write_text("\ufeffhush", encoding="utf-8")
     assert secret_key(tmp_path, monkeypatch) == "hush"
 
@@ -62,7 +62,7 @@ def modes(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_new_files_and_those_made_before_are_closed_to_others(tmp_path: Path) -> None:
+def test_new_files_and_those_made_before_are_closed_to_others(tmp_path: Path):
     data = tmp_path / "data"
     manage(data, "migrate", "--verbosity", "0")
     assert all(mode in {"0o700", "0o600"} for mode in modes(data).values()), modes(data)

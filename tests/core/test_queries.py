@@ -28,7 +28,7 @@ def users_of(role: str) -> Any:
     return User.objects.filter(role=role).order_by("id").values_list(*columns_of(User))
 
 
-def test_rows_are_those_of_the_query_with_every_column_converted() -> None:
+def test_rows_are_those_of_the_query_with_every_column_converted():
     for role in ("admin", "auditor", "admin"):
         person(role)
     prepared = Prepared(users_of)
@@ -36,7 +36,7 @@ def test_rows_are_those_of_the_query_with_every_column_converted() -> None:
         assert list(prepared.rows(role)) == list(users_of(role))
 
 
-def test_the_statement_of_a_size_is_written_once_and_run_each_time() -> None:
+def test_the_statement_of_a_size_is_written_once_and_run_each_time():
     written: list[int] = []
 
     def named(names: list[str]) -> Any:
@@ -52,7 +52,7 @@ def test_the_statement_of_a_size_is_written_once_and_run_each_time() -> None:
     assert len(queries) == 3
 
 
-def test_values_that_are_given_once_leave_the_parameters_of_the_query_alone() -> None:
+def test_values_that_are_given_once_leave_the_parameters_of_the_query_alone():
     wanted, other = person("admin"), person("admin")
     user_set_blocked(user_id=other.pk, blocked=True)
     prepared = Prepared(
@@ -61,7 +61,7 @@ def test_values_that_are_given_once_leave_the_parameters_of_the_query_alone() ->
     assert list(prepared.rows("admin")) == [(wanted.pk,)]
 
 
-def test_a_loaded_object_is_that_of_the_query() -> None:
+def test_a_loaded_object_is_that_of_the_query():
     row = Account.objects.values_list(*columns_of(Account)).get()
     found = loaded(Account, row)
     stored = Account.objects.get()
@@ -71,7 +71,7 @@ def test_a_loaded_object_is_that_of_the_query() -> None:
     assert not found._state.adding
 
 
-def test_a_token_comes_with_its_user_in_one_query() -> None:
+def test_a_token_comes_with_its_user_in_one_query():
     user = person("auditor")
     plain = token_of(user)
     with CaptureQueriesContext(connection) as queries:
@@ -82,7 +82,7 @@ def test_a_token_comes_with_its_user_in_one_query() -> None:
     assert token.expires_at == AccessToken.objects.get().expires_at
 
 
-def test_whole_numbers_find_what_texts_cannot_be_compared_with() -> None:
+def test_whole_numbers_find_what_texts_cannot_be_compared_with():
     prepared = Prepared(
         lambda n: Account.objects.filter(peer_login_expiration=n).values_list("id")
     )
@@ -102,7 +102,7 @@ NAMED = Prepared(
 )
 
 
-def test_lists_of_any_size_are_read_as_they_come() -> None:
+def test_lists_of_any_size_are_read_as_they_come():
     for name in ("a", "b", "c"):
         Group.objects.create(name=name)
     assert NAMED.plain(["a", "b"], ["b"]) == [("a", "api")]
@@ -117,7 +117,7 @@ def test_lists_of_any_size_are_read_as_they_come() -> None:
 @pytest.mark.parametrize("number", [2, MOST_PARAMETERS])
 def test_what_the_database_refuses_of_few_and_of_many_is_an_error_of_django(
     number: int,
-) -> None:
+):
     rows = [("there", "group", "twice", "ours")] * number
     with pytest.raises(IntegrityError), transaction.atomic():
         insert_rows(Copied, ("source", "kind", "old_id", "new_id"), rows)

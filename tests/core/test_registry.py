@@ -21,7 +21,7 @@ KEPT = {
 """What a process remembers while it runs: nobody registers there."""
 
 
-def test_entries_keep_their_order_and_a_taken_key_is_refused() -> None:
+def test_entries_keep_their_order_and_a_taken_key_is_refused():
     registry = Registry[str, int]()
     registry.add("b", 1)
     registry.add("a", 2)
@@ -33,13 +33,13 @@ def test_entries_keep_their_order_and_a_taken_key_is_refused() -> None:
 @pytest.mark.parametrize("entries", [{}, {"a": 1, "b": 2}])
 def test_what_one_room_alone_tells_is_asked_of_just_one(
     entries: dict[str, int],
-) -> None:
+):
     with pytest.raises(ValueError, match="values to unpack"):
         _ = Registry(entries).only
     assert Registry({"a": 1}).only == 1
 
 
-def test_no_room_has_a_registry_of_another_kind() -> None:
+def test_no_room_has_a_registry_of_another_kind():
     found = {
         (module, name)
         for module, tree in modules().items()

@@ -57,19 +57,19 @@ def registries(tree: ast.Module) -> list[str]:
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.label)
-def test_an_application_is_its_name_and_no_more(room: Room) -> None:
+def test_an_application_is_its_name_and_no_more(room: Room):
     own = {name for name in vars(type(room)) if not name.startswith("__")}
     assert own <= {"name", "verbose_name"}
     assert f"{room.name}.room" in modules()
 
 
-def test_every_room_that_has_something_for_others_is_one() -> None:
+def test_every_room_that_has_something_for_others_is_one():
     names = {name.rpartition(".")[0] for name in modules() if name.endswith(".room")}
     assert names == {room.name for room in ROOMS}
     assert len(names) > 10
 
 
-def test_registries_are_filled_by_functions_called_register_alone() -> None:
+def test_registries_are_filled_by_functions_called_register_alone():
     wanted = adders()
     assert "meshmgmt.core.jobs.register_job" in wanted
     assert len(wanted) > 15
@@ -82,7 +82,7 @@ def test_registries_are_filled_by_functions_called_register_alone() -> None:
     assert not outside
 
 
-def test_what_begins_empty_is_the_memory_of_its_module_alone() -> None:
+def test_what_begins_empty_is_the_memory_of_its_module_alone():
     """A list or dictionary that rooms fill would be a registry of another kind."""
     outside = set()
     for name, tree in modules().items():
@@ -97,7 +97,7 @@ def test_what_begins_empty_is_the_memory_of_its_module_alone() -> None:
     assert not outside
 
 
-def test_no_decorator_connects_what_is_imported() -> None:
+def test_no_decorator_connects_what_is_imported():
     outside = {
         (name, decorator)
         for name, tree in modules().items()
@@ -108,7 +108,7 @@ def test_no_decorator_connects_what_is_imported() -> None:
     assert not outside
 
 
-def test_what_a_room_registers_is_called_by_its_room() -> None:
+def test_what_a_room_registers_is_called_by_its_room():
     named = {
         f"{name}.register"
         for name, tree in modules().items()

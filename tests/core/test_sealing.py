@@ -7,7 +7,7 @@ from meshmgmt.core.sealing import Unreadable, seal, unseal
 KEY = bytes(range(32))
 
 
-def test_a_sealed_text_opens_for_its_owner_alone() -> None:
+def test_a_sealed_text_opens_for_its_owner_alone():
     sealed = seal(KEY, b"secret", "owner")
     assert unseal(KEY, memoryview(sealed), "owner") == b"secret"
     for key, text, owner in (
@@ -30,5 +30,5 @@ def test_a_sealed_text_opens_for_its_owner_alone() -> None:
         ),
     ],
 )
-def test_what_earlier_versions_sealed_still_opens(owner: str, sealed: str) -> None:
+def test_what_earlier_versions_sealed_still_opens(owner: str, sealed: str):
     assert unseal(KEY, bytes.fromhex(sealed), owner) == b"secret"

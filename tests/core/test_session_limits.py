@@ -26,16 +26,16 @@ def shown(limit: str) -> str:
 @pytest.mark.parametrize(
     "limit", ["lock_timeout", "idle_in_transaction_session_timeout"]
 )
-def test_waiting_is_bounded(limit: str) -> None:
+def test_waiting_is_bounded(limit: str):
     assert shown(limit) != "0"
 
 
-def test_a_vanished_database_host_is_noticed() -> None:
+def test_a_vanished_database_host_is_noticed():
     connection.ensure_connection()
     assert connection.connection.info.get_parameters()["keepalives_idle"] == "30"
 
 
-def test_the_database_notices_a_vanished_host_of_ours() -> None:
+def test_the_database_notices_a_vanished_host_of_ours():
     for name, value in {
         "tcp_keepalives_idle": "30",
         "tcp_keepalives_interval": "10",
@@ -45,7 +45,7 @@ def test_the_database_notices_a_vanished_host_of_ours() -> None:
         assert shown(name) == value
 
 
-def test_commands_take_their_time() -> None:
+def test_commands_take_their_time():
     assert shown("statement_timeout") == "0"
 
 
@@ -59,12 +59,12 @@ def bounded_requests() -> Iterator[None]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("bounded_requests")
-def test_statements_of_requests_end() -> None:
+def test_statements_of_requests_end():
     connection.close()
     assert shown("statement_timeout") == "30s"
 
 
-def test_requests_alone_go_through_the_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_alone_go_through_the_pooler(monkeypatch: pytest.MonkeyPatch):
     own = {**connections.settings["default"], "POOLER": {"HOST": "pooler"}}
     monkeypatch.setitem(connections.settings, "default", own)
     assert own["HOST"] != "pooler"
@@ -72,7 +72,7 @@ def test_requests_alone_go_through_the_pooler(monkeypatch: pytest.MonkeyPatch) -
     assert own["HOST"] == "pooler"
 
 
-def test_the_pooler_as_shipped_says_what_a_connection_of_ours_says() -> None:
+def test_the_pooler_as_shipped_says_what_a_connection_of_ours_says():
     [told] = re.findall(r"connect_query='(.*)'$", SHIPPED.read_text(), re.MULTILINE)
     limit = f"SET statement_timeout = '{STATEMENT_SECONDS}s'"
     assert [part.strip() for part in told.replace("''", "'").split(";")] == [
@@ -81,7 +81,7 @@ def test_the_pooler_as_shipped_says_what_a_connection_of_ours_says() -> None:
     ]
 
 
-def test_a_statement_that_takes_too_long_is_503() -> None:
+def test_a_statement_that_takes_too_long_is_503():
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '1ms'")
         with pytest.raises(OperationalError, match="statement timeout") as caught:

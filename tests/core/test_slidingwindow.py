@@ -22,7 +22,7 @@ STEPS = st.lists(
 @given(LIMITS, STEPS)
 def test_no_stretch_of_the_window_sees_more_than_the_limit(
     limit: Limit, steps: list[tuple[float, int]]
-) -> None:
+):
     now = 1e9
     used: dict[str, int] = {}
     given_at: list[float] = []
@@ -40,7 +40,7 @@ def test_no_stretch_of_the_window_sees_more_than_the_limit(
 @given(LIMITS, STEPS)
 def test_a_refusal_means_that_all_were_given_of_late_and_its_wait_is_enough(
     limit: Limit, steps: list[tuple[float, int]]
-) -> None:
+):
     now = 1e9
     used: dict[str, int] = {}
     given_at: list[float] = []
@@ -58,7 +58,7 @@ def test_a_refusal_means_that_all_were_given_of_late_and_its_wait_is_enough(
         given_at += [now] * answer.permits
 
 
-def test_what_was_used_before_anybody_could_be_asked_counts() -> None:
+def test_what_was_used_before_anybody_could_be_asked_counts():
     limit = Limit(10, 60)
     assert grant(limit, {}, now=1e9, wanted=10, owed=4).permits == 6
     late = grant(limit, {}, now=1e9, wanted=10, owed=14)
@@ -66,7 +66,7 @@ def test_what_was_used_before_anybody_could_be_asked_counts() -> None:
     assert sum(late.used.values()) == 14
 
 
-def test_clocks_that_differ_give_nothing_away() -> None:
+def test_clocks_that_differ_give_nothing_away():
     limit = Limit(10, 60)
     ahead = grant(limit, {}, now=1e9 + 30, wanted=10)
     assert grant(limit, ahead.used, now=1e9, wanted=1).permits == 0
@@ -82,5 +82,5 @@ def test_clocks_that_differ_give_nothing_away() -> None:
         ("unix", "unix"),
     ],
 )
-def test_an_ipv6_site_counts_as_one_address(address: str, counted: str) -> None:
+def test_an_ipv6_site_counts_as_one_address(address: str, counted: str):
     assert site(address) == counted

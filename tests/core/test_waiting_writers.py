@@ -31,7 +31,7 @@ THREADS = 4
 
 def test_a_lock_that_does_not_move_sends_writers_away(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     monkeypatch.setattr(writers, "grace", 0.5)
 
     def call(number: int | None) -> Answer:
@@ -57,7 +57,7 @@ def test_a_lock_that_does_not_move_sends_writers_away(
 
 def test_ten_writers_wait_for_longer_than_a_grace_while_the_lock_moves(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(writers, "grace", 1.0)
     api = api_as("owner")
     slow = Event()
@@ -79,7 +79,7 @@ def test_ten_writers_wait_for_longer_than_a_grace_while_the_lock_moves(
         write_ending.disconnect(linger)
 
 
-def test_a_turn_of_somebody_else_is_seen() -> None:
+def test_a_turn_of_somebody_else_is_seen():
     sign = (
         transactions._holder
         if connection.vendor == "postgresql"
@@ -92,7 +92,7 @@ def test_a_turn_of_somebody_else_is_seen() -> None:
     assert seen[0] == seen[1] != seen[2] == seen[3]
 
 
-def test_nobody_waits_beyond_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_beyond_the_patience(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(writers, "patience", 0.05)
     with (
         lock_held_elsewhere(),
@@ -106,7 +106,7 @@ def test_nobody_waits_beyond_the_patience(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("write", [account_write, queued_write])
 def test_a_program_outside_is_waited_for_as_long_as_a_writer_inside(
     write: Callable[[], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(writers, "patience", 0.05)
     outside = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     try:
@@ -120,14 +120,14 @@ def test_a_program_outside_is_waited_for_as_long_as_a_writer_inside(
 
 
 @pytest.mark.postgresql
-def test_a_writer_that_waited_waits_for_rows_as_long_as_others() -> None:
+def test_a_writer_that_waited_waits_for_rows_as_long_as_others():
     with transactions._advisory_lock(0.5), connection.cursor() as cursor:
         cursor.execute("SHOW lock_timeout")
         assert cursor.fetchone() == (f"{LOCK_SECONDS}s",)
 
 
 @pytest.mark.postgresql
-def test_the_lock_of_another_database_of_the_cluster_is_not_ours() -> None:
+def test_the_lock_of_another_database_of_the_cluster_is_not_ours():
     given = connection.get_connection_params()
     named = ("host", "port", "user", "password")
     facts = {name: given[name] for name in named if name in given}

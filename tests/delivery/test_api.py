@@ -34,7 +34,7 @@ def api() -> Api:
     return api_as("admin")
 
 
-def test_a_webhook_is_made_and_its_secret_shown_once(api: Api) -> None:
+def test_a_webhook_is_made_and_its_secret_shown_once(api: Api):
     made = api.post(PATH, BODY)
     assert made.status == 200, made.json
     secret = made.json.pop("secret")
@@ -51,9 +51,7 @@ def test_a_webhook_is_made_and_its_secret_shown_once(api: Api) -> None:
     assert secret not in str(list(AuditEvent.objects.values()))
 
 
-def test_a_webhook_gets_a_new_secret_and_nothing_else_does(
-    api: Api, inside: Path
-) -> None:
+def test_a_webhook_gets_a_new_secret_and_nothing_else_does(api: Api, inside: Path):
     made = api.post(PATH, BODY).json
     renewed = api.post(f"{PATH}/{made['id']}/secret")
     assert renewed.json["secret"].startswith("whsec_")
@@ -66,7 +64,7 @@ def test_a_webhook_gets_a_new_secret_and_nothing_else_does(
     assert api.post(f"{PATH}/{other}/secret").status == 412
 
 
-def test_queries_of_addresses_are_for_those_who_may_change_them(api: Api) -> None:
+def test_queries_of_addresses_are_for_those_who_may_change_them(api: Api):
     url = "https://siem.test/hook?token=t0k3n"
     made = api.post(PATH, {**BODY, "target": {"type": "webhook", "url": url}}).json
     assert made["target"]["url"] == url
@@ -95,9 +93,7 @@ def test_queries_of_addresses_are_for_those_who_may_change_them(api: Api) -> Non
         ("target__contains=t0k3n&export=csv", 400),
     ],
 )
-def test_lists_are_not_filtered_by_what_is_hidden(
-    api: Api, query: str, status: int
-) -> None:
+def test_lists_are_not_filtered_by_what_is_hidden(api: Api, query: str, status: int):
     api.post(PATH, BODY)
     path = f"/admin/delivery/subscription/?{query}"
     assert client_of(person("auditor")).get(path).status_code == status
@@ -154,21 +150,21 @@ class TestSubscriptions(ResourceContract):
         yield {"enabled": "yes"}, 400, "enabled", ""
 
 
-def test_stream_and_kind_of_target_stay(api: Api) -> None:
+def test_stream_and_kind_of_target_stay(api: Api):
     one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
     assert api.put(one, {"stream": "proxy"}).fields.keys() == {"stream"}
     target = {"type": "syslog", "host": "a.test", "port": 514}
     assert api.put(one, {"target": target}).fields.keys() == {"target.type"}
 
 
-def test_there_are_only_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_only_so_many(api: Api, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(services, "MOST", 1)
     assert api.post(PATH, BODY).status == 200
     assert api.post(PATH, {**BODY, "name": "another"}).status == 409
     assert rules.MOST == 50
 
 
-def test_everything_is_in_the_trail_but_the_state_is_not(api: Api) -> None:
+def test_everything_is_in_the_trail_but_the_state_is_not(api: Api):
     one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
     api.put(one, {"name": "renamed"})
     api.post(f"{one}/replay", {"from": "-24h"})
@@ -181,7 +177,7 @@ def test_everything_is_in_the_trail_but_the_state_is_not(api: Api) -> None:
     ]
 
 
-def test_the_state_tells_what_is_to_come(api: Api) -> None:
+def test_the_state_tells_what_is_to_come(api: Api):
     one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
     replayed = api.post(
         f"{one}/replay", {"from": "2026-01-01T00:00:00Z", "until": "2026-01-02"}
@@ -202,7 +198,7 @@ def test_the_state_tells_what_is_to_come(api: Api) -> None:
     assert blank.fields.keys() == {"until"}
 
 
-def test_a_replay_that_still_runs_refuses_another(api: Api) -> None:
+def test_a_replay_that_still_runs_refuses_another(api: Api):
     one = f"{PATH}/{api.post(PATH, {**BODY, 'filters': {}}).json['id']}"
     assert api.post(f"{one}/replay", {"from": "-1h"}).status == 200
     state = api.get(f"{one}/state").json
@@ -218,7 +214,7 @@ def test_a_replay_that_still_runs_refuses_another(api: Api) -> None:
     assert running in shown.content.decode()
 
 
-def test_a_replay_is_stopped_and_told_once(api: Api) -> None:
+def test_a_replay_is_stopped_and_told_once(api: Api):
     one = f"{PATH}/{api.post(PATH, {**BODY, 'filters': {}}).json['id']}"
     page = f"/admin/delivery/subscription/{Subscription.objects.get().pk}/sending/"
     browser = client_of(person("admin"))
@@ -236,7 +232,7 @@ def test_a_replay_is_stopped_and_told_once(api: Api) -> None:
         assert trail.events[0].meta["stopped"]
 
 
-def test_dead_letters_are_listed_and_forgotten(api: Api) -> None:
+def test_dead_letters_are_listed_and_forgotten(api: Api):
     from meshmgmt.delivery import worker  # noqa: PLC0415
 
     one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
@@ -255,14 +251,14 @@ def test_dead_letters_are_listed_and_forgotten(api: Api) -> None:
     assert [row["event_id"] for row in api.get(f"{one}/dead-letters").json] == ["1"]
 
 
-def test_the_lag_is_a_metric(api: Api) -> None:
+def test_the_lag_is_a_metric(api: Api):
     made = api.post(PATH, BODY).json
     names = {family.name for family in scrape.measure()}
     assert "mesh_delivery_lag_seconds" in names
     assert made["id"] in str(scrape.measure())
 
 
-def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path) -> None:
+def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path):
     browser = client_of(person("admin"))
     add = "/admin/delivery/subscription/add/"
     sent = {**form_data(browser, add), "name": "by hand", "stream": "audit"}
@@ -304,7 +300,7 @@ def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path) -> None
 )
 def test_the_form_has_the_fields_of_the_chosen_target_alone(
     query: str, here: tuple[str, ...], away: tuple[str, ...]
-) -> None:
+):
     browser = client_of(person("admin"))
     text = browser.get(f"/admin/delivery/subscription/add/{query}").content.decode()
     assert all(f'name="{name}"' in text for name in here)
@@ -313,7 +309,7 @@ def test_the_form_has_the_fields_of_the_chosen_target_alone(
     assert sum(f"type={name}" in text for name in others) >= 2
 
 
-def test_what_is_sent_is_ticked_and_filters_of_the_api_stay(api: Api) -> None:
+def test_what_is_sent_is_ticked_and_filters_of_the_api_stay(api: Api):
     filters = {"activity_code": ["group.*", "peer.group.add"], "target_type": "group"}
     made = api.post(PATH, {**BODY, "filters": filters}).json
     browser = client_of(person("admin"))
@@ -330,7 +326,7 @@ def test_what_is_sent_is_ticked_and_filters_of_the_api_stay(api: Api) -> None:
     assert Subscription.objects.get().filters == {"target_type": "group"}
 
 
-def test_the_last_event_is_shown_as_it_would_be_sent(api: Api) -> None:
+def test_the_last_event_is_shown_as_it_would_be_sent(api: Api):
     made = api.post(PATH, {**BODY, "filters": {"activity_code": ["group.add"]}}).json
     group("Previewed")
     browser = client_of(person("admin"))
@@ -340,7 +336,7 @@ def test_the_last_event_is_shown_as_it_would_be_sent(api: Api) -> None:
     assert "Previewed" in text
 
 
-def test_an_auditor_looks_and_changes_nothing(inside: Path, api: Api) -> None:
+def test_an_auditor_looks_and_changes_nothing(inside: Path, api: Api):
     made = api.post(PATH, BODY).json
     browser = client_of(person("auditor"))
     page = f"/admin/delivery/subscription/{made['id']}/sending/"
@@ -351,7 +347,7 @@ def test_an_auditor_looks_and_changes_nothing(inside: Path, api: Api) -> None:
     assert b"Add" not in browser.get("/admin/delivery/subscription/").content
 
 
-def test_failing_deliveries_are_on_the_first_page(api: Api) -> None:
+def test_failing_deliveries_are_on_the_first_page(api: Api):
     api.post(PATH, BODY)
     browser = client_of(person("admin"))
     Subscription.objects.all().unaudited_update(failures=3)

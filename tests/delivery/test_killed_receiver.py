@@ -113,7 +113,7 @@ def _check(subscribe: Make, receiver: Receiver, load: Load) -> float:
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_lost_when_the_receiver_is_killed(
     subscribe: Make, receiver: Receiver, soon: None
-) -> None:
+):
     _check(subscribe, receiver, Load(events=400, parts=8, kills=2, seconds=0.8))
 
 
@@ -121,7 +121,7 @@ def test_nothing_is_lost_when_the_receiver_is_killed(
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_lost_of_a_long_stream(
     subscribe: Make, receiver: Receiver, soon: None
-) -> None:
+):
     """10,000 events a minute, and the receiver killed five times.
 
     DELIVERY_MINUTES=10 makes it long; figures are printed (`-s --timeout 900`).
@@ -138,7 +138,7 @@ def test_nothing_is_lost_of_a_long_stream(
 @pytest.mark.django_db(transaction=True)
 def test_a_receiver_that_hangs_holds_up_no_other(
     subscribe: Make, receiver: Receiver, soon: None
-) -> None:
+):
     release = threading.Event()
     hanging = subscribe("proxy", name="hangs").subscription
 

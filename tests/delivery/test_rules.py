@@ -28,7 +28,7 @@ from meshmgmt.delivery.senders.webhook import give_secret, key_of, secrets_of
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
 
-def test_the_signature_is_that_of_the_specifications_example() -> None:
+def test_the_signature_is_that_of_the_specifications_example():
     # The example of Standard Webhooks' own libraries.
     with clock.set_to(datetime.fromtimestamp(1614265330, UTC)):
         headers = webhook.signed(
@@ -43,7 +43,7 @@ def test_the_signature_is_that_of_the_specifications_example() -> None:
     }
 
 
-def test_a_sealed_secret_opens_for_its_owner_alone() -> None:
+def test_a_sealed_secret_opens_for_its_owner_alone():
     one, two = Subscription(), Subscription()
     secret = give_secret(one)
     assert secrets_of(one) == [secret]
@@ -52,14 +52,14 @@ def test_a_sealed_secret_opens_for_its_owner_alone() -> None:
         secrets_of(two)
 
 
-def test_addresses_are_shown_without_their_queries() -> None:
+def test_addresses_are_shown_without_their_queries():
     shown = masked({"type": "webhook", "url": "https://a.test/x?token=y?z"})
     assert shown == {"type": "webhook", "url": "https://a.test/x?***"}
     for target in (None, {"type": "webhook", "url": "https://a.test/x"}):
         assert masked(target) == target
 
 
-def test_a_syslog_line_has_the_parts_of_rfc_5424() -> None:
+def test_a_syslog_line_has_the_parts_of_rfc_5424():
     event = Event('a"]\\b', 1, NOW, "group.add", b'{"id":"x"}')
     line = lines.line("audit", event).decode()
     found = re.fullmatch(
@@ -84,7 +84,7 @@ OUTSIDE = """
 
 
 @pytest.mark.parametrize(("addresses", "outside"), [(INSIDE, False), (OUTSIDE, True)])
-def test_only_outside_addresses_are_connected_to(addresses: str, outside: bool) -> None:
+def test_only_outside_addresses_are_connected_to(addresses: str, outside: bool):
     found = {ip: is_open(ipaddress.ip_address(ip), (), ()) for ip in addresses.split()}
     assert [ip for ip, is_outside in found.items() if is_outside is not outside] == []
 
@@ -144,7 +144,7 @@ fe80::/10 inside
 """IANA's registries of special-purpose addresses, of IPv4 and of IPv6."""
 
 
-def test_addresses_for_special_purposes_are_inside() -> None:
+def test_addresses_for_special_purposes_are_inside():
     holders = [ipaddress.ip_network(each) for each in HOLDERS]
     others = []
     for row in SPECIAL_PURPOSE.strip().splitlines():
@@ -173,7 +173,7 @@ HOLDERS = {
 @given(st.ip_addresses(v=4))
 def test_an_address_inside_of_another_decides(
     prefix: str, inner: ipaddress.IPv4Address
-) -> None:
+):
     base = int(ipaddress.ip_network(prefix)[0])
     outer = ipaddress.IPv6Address(base | HOLDERS[prefix](int(inner)))
     assert is_open(outer, (), ()) is is_open(inner, (), ())
@@ -182,7 +182,7 @@ def test_an_address_inside_of_another_decides(
 @given(st.ip_addresses(v=6))
 def test_only_the_global_unicast_range_of_ipv6_is_outside(
     address: ipaddress.IPv6Address,
-) -> None:
+):
     holder = any(address in ipaddress.ip_network(each) for each in HOLDERS)
     if is_open(address, (), ()) and not holder:
         assert address in ipaddress.ip_network("2000::/3")
@@ -191,7 +191,7 @@ def test_only_the_global_unicast_range_of_ipv6_is_outside(
 @given(st.ip_addresses(v=4))
 def test_an_address_is_judged_alike_in_every_spelling(
     address: ipaddress.IPv4Address,
-) -> None:
+):
     inside = not is_open(address, (), ())
     for text in (f"::ffff:{address}", f"64:ff9b::{address}"):
         assert is_open(ipaddress.ip_address(text), (), ()) is not inside
@@ -202,14 +202,14 @@ def test_an_address_is_judged_alike_in_every_spelling(
 @given(st.ip_addresses(), st.integers(0, 32))
 def test_networks_of_the_mesh_are_inside_unless_allowed(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address, length: int
-) -> None:
+):
     network = ipaddress.ip_network(f"{address}/{length}", strict=False)
     assert not is_open(address, (), [network])
     assert is_open(address, [network], [network])
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
-def test_waits_grow_to_hours_and_no_further(failures: int, chance: float) -> None:
+def test_waits_grow_to_hours_and_no_further(failures: int, chance: float):
     wait = backoff(failures, chance)
     assert rules.FIRST_WAIT / 2 <= wait <= rules.LONGEST_WAIT
     assert backoff(failures + 1, chance) >= wait
@@ -217,11 +217,11 @@ def test_waits_grow_to_hours_and_no_further(failures: int, chance: float) -> Non
 
 
 @given(st.text(max_size=40))
-def test_retry_after_of_any_form_gives_seconds(header: str) -> None:
+def test_retry_after_of_any_form_gives_seconds(header: str):
     assert 0 <= rules.retry_after(header, NOW) <= rules.LONGEST_WAIT
 
 
-def test_retry_after_may_be_a_date() -> None:
+def test_retry_after_may_be_a_date():
     later = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     assert 89 <= rules.retry_after(later, NOW) <= 90
 
@@ -240,7 +240,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("url", "said"), BAD.items())
-def test_addresses_of_webhooks_are_checked(url: str, said: str) -> None:
+def test_addresses_of_webhooks_are_checked(url: str, said: str):
     assert said in rules.url_fault(url, plain_http=False)
 
 
@@ -261,7 +261,7 @@ def test_addresses_of_webhooks_are_checked(url: str, said: str) -> None:
         ({"type": "file", "path": ".hidden"}, "target.path"),
     ],
 )
-def test_targets_are_checked(target: dict[str, object], field: str) -> None:
+def test_targets_are_checked(target: dict[str, object], field: str):
     asked = {"name": "name", "filters": {}, "target": target}
     [fault] = subscription_errors(asked, Allowed(False, True))
     assert fault.field == field
@@ -269,7 +269,7 @@ def test_targets_are_checked(target: dict[str, object], field: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 256, " " * 255 + "a", "a\nb"])
-def test_names_are_checked_as_they_are_stored(name: str) -> None:
+def test_names_are_checked_as_they_are_stored(name: str):
     target = {"type": "file", "path": "x"}
     asked = {"name": name, "filters": {}, "target": target}
     [fault] = subscription_errors(asked, Allowed(False, True))
@@ -285,7 +285,7 @@ def append(path: str, body: bytes) -> None:
 
 def test_a_file_below_a_link_that_leads_out_is_not_written(
     inside: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+):
     outside = tmp_path_factory.mktemp("outside")
     (inside / "way").symlink_to(outside)
     with pytest.raises(NotDelivered):
@@ -296,7 +296,7 @@ def test_a_file_below_a_link_that_leads_out_is_not_written(
     assert list(outside.iterdir()) == []
 
 
-def test_lines_wait_for_whoever_appends_to_the_same_file(inside: Path) -> None:
+def test_lines_wait_for_whoever_appends_to_the_same_file(inside: Path):
     with files.opened(inside / "x") as other:
         files.append(other, [b"first"])
         writer = Thread(target=append, args=["x", b"second"])
@@ -307,7 +307,7 @@ def test_lines_wait_for_whoever_appends_to_the_same_file(inside: Path) -> None:
     assert (inside / "x").read_bytes() == b"first\nsecond\n"
 
 
-def test_a_line_that_a_crash_cut_off_stands_alone(inside: Path) -> None:
+def test_a_line_that_a_crash_cut_off_stands_alone(inside: Path):
     (inside / "x").write_bytes(b'{"id":')
     append("x", b"{}")
     assert (inside / "x").read_bytes() == b'{"id":\n{}\n'

@@ -63,7 +63,7 @@ def signature(secrets: list[str], headers: dict[str, str], body: bytes) -> str:
 
 def test_what_was_before_the_subscription_is_not_sent(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     group_create(name="before")
     made = subscribe()
     group_create(name="after")
@@ -78,7 +78,7 @@ def test_what_was_before_the_subscription_is_not_sent(
 
 def test_a_message_is_signed_by_the_secret_that_was_shown(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("proxy")
     arrive("a", "b")
     deliver(made.subscription.pk)
@@ -91,9 +91,7 @@ def test_a_message_is_signed_by_the_secret_that_was_shown(
     assert made.secret.encode() not in bytes(made.subscription.sealed_secret)
 
 
-def test_the_secret_before_signs_for_a_day_too(
-    subscribe: Make, receiver: Receiver
-) -> None:
+def test_the_secret_before_signs_for_a_day_too(subscribe: Make, receiver: Receiver):
     made = subscribe("proxy")
     pk = made.subscription.pk
     given = [made.secret, *(subscription_secret(subscription_id=pk) for _ in range(2))]
@@ -109,9 +107,7 @@ def test_the_secret_before_signs_for_a_day_too(
         assert headers["webhook-signature"].count("v1,") == len(signing)
 
 
-def test_an_event_that_comes_late_is_sent_too(
-    subscribe: Make, receiver: Receiver
-) -> None:
+def test_an_event_that_comes_late_is_sent_too(subscribe: Make, receiver: Receiver):
     made = subscribe("proxy")
     arrive("new", timestamp=moment(1))
     deliver(made.subscription.pk)
@@ -120,7 +116,7 @@ def test_an_event_that_comes_late_is_sent_too(
     assert receiver.confirmed == ["new", "late"]
 
 
-def test_arrivals_are_numbered_in_their_order_whatever_their_times() -> None:
+def test_arrivals_are_numbered_in_their_order_whatever_their_times():
     arrive("first", timestamp=moment(1))
     arrive("second", timestamp=moment(300))
     arrive("third", timestamp=moment(100))
@@ -130,7 +126,7 @@ def test_arrivals_are_numbered_in_their_order_whatever_their_times() -> None:
 
 def test_traffic_goes_too_and_filters_are_those_of_the_list(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("network-traffic", filters={"protocol": "17"})
     batches.ingest_events(TRAFFIC, [traffic(id="t"), traffic(id="u", protocol=17)])
     done = deliver(made.subscription.pk)
@@ -145,7 +141,7 @@ def test_traffic_goes_too_and_filters_are_those_of_the_list(
 )
 def test_a_batch_that_fails_is_sent_again_under_the_same_id(
     subscribe: Make, receiver: Receiver, fault: Any
-) -> None:
+):
     made = subscribe("proxy")
     arrive("a", "b")
     receiver.behaviours = [fault]
@@ -164,7 +160,7 @@ def test_a_batch_that_fails_is_sent_again_under_the_same_id(
 
 def test_a_receiver_that_hangs_is_given_up(
     subscribe: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(addresses, "ANSWER_SECONDS", 0.2)
     made = subscribe("proxy")
     arrive("a")
@@ -180,7 +176,7 @@ def test_a_receiver_that_hangs_is_given_up(
 )
 def test_retry_after_is_honoured_where_it_makes_sense(
     subscribe: Make, receiver: Receiver, header: str, least: int, most: int
-) -> None:
+):
     made = subscribe("proxy")
     arrive("a")
     receiver.behaviours = [answer(503, Retry_After=header)]
@@ -192,7 +188,7 @@ def test_retry_after_is_honoured_where_it_makes_sense(
 
 def test_only_the_event_that_is_refused_becomes_a_dead_letter(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("proxy")
     arrive(*(f"e{n:02}" for n in range(20)))
     receiver.refuses = lambda message: any(e["id"] == "e07" for e in message["data"])
@@ -204,7 +200,7 @@ def test_only_the_event_that_is_refused_becomes_a_dead_letter(
 
 def test_only_so_many_dead_letters_are_kept(
     subscribe: Make, receiver: Receiver, settings: Any
-) -> None:
+):
     settings.SVC = replace(settings.SVC, delivery_dead_letters=3)
     made = subscribe("proxy")
     receiver.refuses = lambda message: True
@@ -216,7 +212,7 @@ def test_only_so_many_dead_letters_are_kept(
 
 def test_a_receiver_that_is_gone_switches_the_subscription_off(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("proxy")
     arrive("a")
     receiver.behaviours = [answer(410)]
@@ -230,7 +226,7 @@ def test_a_receiver_that_is_gone_switches_the_subscription_off(
 
 def test_what_was_changed_meanwhile_is_not_switched_off(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("proxy")
     seen = Subscription.objects.get(pk=made.subscription.pk)
     subscription_update(subscription_id=seen.pk, changes={"name": "another"})
@@ -244,7 +240,7 @@ def test_what_was_changed_meanwhile_is_not_switched_off(
 
 def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("proxy")
     pk = made.subscription.pk
     for number in range(5):
@@ -267,7 +263,7 @@ def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
 
 def test_a_second_replay_is_refused_until_the_first_is_sent(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     pk = subscribe("proxy").subscription.pk
     arrive("old", timestamp=moment(50))
     arrive("new", timestamp=moment(10))
@@ -300,7 +296,7 @@ def test_a_second_replay_is_refused_until_the_first_is_sent(
 
 def test_of_large_events_no_more_are_read_than_are_sent(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("proxy")
     arrive(*map(str, range(100)))
     QuerySet(ProxyEntry).update(body='"' + "x" * MAX_BYTES + '"')
@@ -316,7 +312,7 @@ def test_of_large_events_no_more_are_read_than_are_sent(
 
 def test_a_test_event_is_sent_even_while_it_is_switched_off(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe(enabled=False)
     subscription_test(subscription_id=made.subscription.pk)
     done = deliver(made.subscription.pk)
@@ -325,7 +321,7 @@ def test_a_test_event_is_sent_even_while_it_is_switched_off(
     assert done.test_asked is None
 
 
-def test_a_sender_that_was_overtaken_writes_nothing(subscribe: Make) -> None:
+def test_a_sender_that_was_overtaken_writes_nothing(subscribe: Make):
     pk = subscribe("proxy").subscription.pk
     old = Subscription.objects.get(pk=pk)
     Subscription.objects.filter(pk=pk).unaudited_update(revision=99)
@@ -333,7 +329,7 @@ def test_a_sender_that_was_overtaken_writes_nothing(subscribe: Make) -> None:
     assert Subscription.objects.get(pk=pk).cursor == old.cursor
 
 
-def test_syslog_gets_a_frame_an_event(subscribe: Make) -> None:
+def test_syslog_gets_a_frame_an_event(subscribe: Make):
     with collecting() as (port, contents):
         made = subscribe(
             "proxy", target={"type": "syslog", "host": "127.0.0.1", "port": port}
@@ -350,7 +346,7 @@ def test_syslog_gets_a_frame_an_event(subscribe: Make) -> None:
     assert rest[int(length) :].partition(b" ")[0].isdigit()
 
 
-def test_a_file_gets_a_line_an_event(subscribe: Make, inside: Path) -> None:
+def test_a_file_gets_a_line_an_event(subscribe: Make, inside: Path):
     made = subscribe("proxy", target={"type": "file", "path": "siem/proxy.ndjson"})
     arrive("a", "b")
     deliver(made.subscription.pk)
@@ -360,7 +356,7 @@ def test_a_file_gets_a_line_an_event(subscribe: Make, inside: Path) -> None:
     assert [json.loads(line)["id"] for line in lines] == ["a", "b", "c"]
 
 
-def test_a_webhook_may_be_at_an_address_of_ipv6(subscribe: Make) -> None:
+def test_a_webhook_may_be_at_an_address_of_ipv6(subscribe: Make):
     target = {"type": "webhook", "url": "https://[2001:db8::a]/events"}
     made = subscribe("proxy", target=target)
     arrive("a")
@@ -371,7 +367,7 @@ def test_a_webhook_may_be_at_an_address_of_ipv6(subscribe: Make) -> None:
 
 def test_a_syslog_receiver_that_drips_is_cut_and_has_received_nothing(
     subscribe: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(addresses, "WHOLE_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -394,7 +390,7 @@ def test_a_syslog_receiver_that_drips_is_cut_and_has_received_nothing(
 
 
 @pytest.mark.parametrize("host", ["a..test", "a" * 64 + ".test"])
-def test_a_name_that_no_host_can_have_is_a_failure(subscribe: Make, host: str) -> None:
+def test_a_name_that_no_host_can_have_is_a_failure(subscribe: Make, host: str):
     target = {"type": "syslog", "host": host, "port": 514}
     made = subscribe("proxy", target=target)
     arrive("a")
@@ -405,7 +401,7 @@ def test_a_name_that_no_host_can_have_is_a_failure(subscribe: Make, host: str) -
 
 def test_an_inside_address_is_refused_when_it_is_connected_to(
     subscribe: Make, receiver: Receiver, settings: Any
-) -> None:
+):
     made = subscribe("proxy")
     arrive("a")
     settings.SVC = replace(settings.SVC, delivery_allowed_networks=())

@@ -46,7 +46,7 @@ def send(made: Subscription, browser: Client | None = None) -> str:
 
 def test_request_and_answer_are_shown_and_the_place_in_the_stream_stays(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe().subscription
     before = Subscription.objects.values().get()
     browser = client_of(person("admin"))
@@ -68,9 +68,7 @@ def test_request_and_answer_are_shown_and_the_place_in_the_stream_stays(
     assert newest.activity_code == "event.subscription.test"
 
 
-def test_without_an_event_a_sample_goes_out(
-    subscribe: Make, receiver: Receiver
-) -> None:
+def test_without_an_event_a_sample_goes_out(subscribe: Make, receiver: Receiver):
     assert "Delivered" in send(subscribe("proxy").subscription)
     assert receiver.messages[0]["type"] == "test"
 
@@ -78,7 +76,7 @@ def test_without_an_event_a_sample_goes_out(
 @pytest.mark.postgresql
 def test_the_last_event_is_none_from_before_arrivals_were_counted(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     made = subscribe("proxy").subscription
     for name in ("old", "new"):
         batches.ingest_events(PROXY, [proxy(id=name)])
@@ -101,7 +99,7 @@ def test_the_last_event_is_none_from_before_arrivals_were_counted(
 )
 def test_what_a_receiver_does_wrong_is_shown_and_changes_nothing(
     subscribe: Make, receiver: Receiver, behaviour: Any, said: str
-) -> None:
+):
     made = subscribe().subscription
     receiver.behaviours = [behaviour]
     told = send(made)
@@ -115,7 +113,7 @@ def test_what_a_receiver_does_wrong_is_shown_and_changes_nothing(
 
 def test_nobody_waits_longer_than_a_delivery(
     subscribe: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(addresses, "WHOLE_SECONDS", 0.1)
     receiver.behaviours = [hang]
     assert "Not delivered" in send(subscribe().subscription)
@@ -123,7 +121,7 @@ def test_nobody_waits_longer_than_a_delivery(
 
 def test_a_long_and_hostile_answer_is_cut_and_stays_text(
     subscribe: Make, receiver: Receiver
-) -> None:
+):
     def shout(handler: BaseHTTPRequestHandler, message: dict[str, Any]) -> None:
         body = b"<script>alert(1)</script>\x1b[31m" + b"\xff" * 9_000
         handler.send_response(200)
@@ -146,7 +144,7 @@ def test_a_long_and_hostile_answer_is_cut_and_stays_text(
 
 def test_inside_addresses_are_refused_as_for_deliveries(
     subscribe: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     made = subscribe().subscription
     closed = replace(settings.SVC, delivery_allowed_networks=())
     monkeypatch.setattr(settings, "SVC", closed)
@@ -154,9 +152,7 @@ def test_inside_addresses_are_refused_as_for_deliveries(
     assert receiver.messages == []
 
 
-def test_nobody_is_locked_out_while_it_waits(
-    subscribe: Make, receiver: Receiver
-) -> None:
+def test_nobody_is_locked_out_while_it_waits(subscribe: Make, receiver: Receiver):
     mine = connections["default"]  # of this thread, which the page is made in
     depths = [len(mine.savepoint_ids)]
 
@@ -171,7 +167,7 @@ def test_nobody_is_locked_out_while_it_waits(
 
 def test_only_who_may_change_subscriptions_sends_and_only_by_post(
     subscribe: Make, receiver: Receiver, inside: Path
-) -> None:
+):
     path = sending(subscribe().subscription)
     auditor = client_of(person("auditor"))
     assert b"Send the last event now" not in auditor.get(path).content
@@ -183,7 +179,7 @@ def test_only_who_may_change_subscriptions_sends_and_only_by_post(
     assert receiver.messages == []
 
 
-def test_other_targets_have_no_such_button(subscribe: Make) -> None:
+def test_other_targets_have_no_such_button(subscribe: Make):
     target = {"type": "file", "path": "events"}
     path = sending(subscribe(target=target).subscription)
     page = client_of(person("admin")).get(path).content

@@ -92,7 +92,7 @@ def _syslog(port: int) -> Subscription:
 
 def test_syslog_over_tls_is_read_to_the_end(
     inside: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with one_talk(certificate, answer=b"") as (port, contents):
         lines.to_syslog(_syslog(port), "audit.events", [_event()])
@@ -101,7 +101,7 @@ def test_syslog_over_tls_is_read_to_the_end(
 
 def test_a_webhook_over_tls_arrives(
     inside: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     good = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     with one_talk(certificate, answer=good) as (port, contents):
@@ -117,7 +117,7 @@ def test_a_webhook_over_tls_arrives(
 
 def test_a_receiver_that_nobody_vouches_for_gets_nothing(
     inside: Path, certificate: Path
-) -> None:
+):
     with (
         one_talk(certificate, answer=b"") as (port, contents),
         pytest.raises(ssl.SSLCertVerificationError),

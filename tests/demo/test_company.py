@@ -58,7 +58,7 @@ def demo(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[
         transaction.set_rollback(True)
 
 
-def test_the_demo_has_the_promised_size(demo: Demo) -> None:
+def test_the_demo_has_the_promised_size(demo: Demo):
     assert demo.result["seeded"]
     assert User.objects.count() == 12
     assert Peer.objects.count() == 40
@@ -70,7 +70,7 @@ def test_the_demo_has_the_promised_size(demo: Demo) -> None:
     assert demo.result["counts"] == counts()
 
 
-def test_a_second_run_changes_nothing_and_ends_well() -> None:
+def test_a_second_run_changes_nothing_and_ends_well():
     before = (counts(), AuditEvent.objects.count())
     assert not seed()["seeded"]
     assert not seed("--if-empty")["seeded"]
@@ -78,18 +78,18 @@ def test_a_second_run_changes_nothing_and_ends_well() -> None:
     assert (counts(), AuditEvent.objects.count()) == before
 
 
-def test_the_large_profile_is_refused_where_the_demo_is() -> None:
+def test_the_large_profile_is_refused_where_the_demo_is():
     with pytest.raises(CommandError, match="40 peers"):
         call_command("seed", "--profile", "large")
 
 
-def test_replaying_the_audit_trail_gives_the_present_state() -> None:
+def test_replaying_the_audit_trail_gives_the_present_state():
     told, stored = replay.replayed(), replay.stored()
     assert told.values == stored.values
     assert told.members == stored.members
 
 
-def test_the_history_covers_a_week_in_order_and_names_the_actors(demo: Demo) -> None:
+def test_the_history_covers_a_week_in_order_and_names_the_actors(demo: Demo):
     events = list(AuditEvent.objects.filter(id__gt=demo.last_event).order_by("id"))
     moments = [event.timestamp for event in events]
     assert moments == sorted(moments)
@@ -101,27 +101,27 @@ def test_the_history_covers_a_week_in_order_and_names_the_actors(demo: Demo) -> 
     assert all(event.request_id for event in events)
 
 
-def test_the_history_shows_most_kinds_of_change() -> None:
+def test_the_history_shows_most_kinds_of_change():
     codes = set(AuditEvent.objects.values_list("activity_code", flat=True))
     assert len(codes) > 30
     assert {"user.block", "user.peer.delete", "group.delete", "policy.delete"} <= codes
     assert AuditEvent.objects.filter(meta__has_key="reason").exists()
 
 
-def test_peers_of_the_demo_stay_signed_in_for_weeks() -> None:
+def test_peers_of_the_demo_stay_signed_in_for_weeks():
     assert not Peer.objects.filter(login_expired=True).exists()
     with clock.set_to(clock.now() + dt.timedelta(days=30)):
         assert expire_logins() == 0
     assert Peer.objects.filter(login_expiration_enabled=True).exists()
 
 
-def test_times_of_objects_are_those_of_their_events() -> None:
+def test_times_of_objects_are_those_of_their_events():
     for group in Group.objects.exclude(name=ALL):
         event = AuditEvent.objects.get(activity_code="group.add", target_id=group.pk)
         assert abs(event.timestamp - group.created_at) < dt.timedelta(seconds=30)
 
 
-def test_names_stay_clear_of_what_examples_and_tests_use() -> None:
+def test_names_stay_clear_of_what_examples_and_tests_use():
     texts = itertools.chain(
         Group.objects.values_list("name", flat=True),
         Peer.objects.values_list("name", flat=True),
@@ -138,7 +138,7 @@ def test_names_stay_clear_of_what_examples_and_tests_use() -> None:
     assert [text for text in texts if taken.search(text)] == []
 
 
-def test_every_event_leads_to_its_object_while_it_exists(rf: RequestFactory) -> None:
+def test_every_event_leads_to_its_object_while_it_exists(rf: RequestFactory):
     request = rf.get("/")
     request.user = people.person("owner")
     pages = ObjectPages(request)
@@ -161,7 +161,7 @@ def test_every_event_leads_to_its_object_while_it_exists(rf: RequestFactory) -> 
     assert leading > 100
 
 
-def test_flows_go_where_policies_allow_and_never_to_the_source_itself() -> None:
+def test_flows_go_where_policies_allow_and_never_to_the_source_itself():
     permits = Permits()
     flows = people.api_as("auditor").get("/api/events/network-traffic?page_size=50000")
     assert len(flows.json["data"]) == streams.FLOWS + streams.REFUSED
@@ -176,7 +176,7 @@ def test_flows_go_where_policies_allow_and_never_to_the_source_itself() -> None:
         assert bool(flow["policy"]["id"]) is not dropped
 
 
-def test_people_have_signed_in_lately() -> None:
+def test_people_have_signed_in_lately():
     rows = people.api_as("auditor").get("/api/users?service_user=false").json
     company_rows = [row for row in rows if row["email"].endswith(DOMAIN)]
     assert len(company_rows) == len(company.rows_of("person"))
@@ -185,7 +185,7 @@ def test_people_have_signed_in_lately() -> None:
         assert dt.datetime.fromisoformat(row["last_login"]) > begin
 
 
-def test_the_streams_hold_the_companys_traffic_and_a_guesser() -> None:
+def test_the_streams_hold_the_companys_traffic_and_a_guesser():
     api = people.api_as("auditor")
     page = api.get("/api/events/network-traffic?page_size=1").json
     assert page["total_records"] == streams.FLOWS + streams.REFUSED
@@ -202,7 +202,7 @@ def test_the_streams_hold_the_companys_traffic_and_a_guesser() -> None:
 REACHED = re.compile(r"\$ manage\.py (reach .*)\n((?:(?!\$ |```).*\n)+)")
 
 
-def test_what_the_page_about_access_shows_is_what_is_printed() -> None:
+def test_what_the_page_about_access_shows_is_what_is_printed():
     page = (BASE_DIR / "docs" / "access.md").read_text(encoding="utf-8")
     examples = REACHED.findall(page)
     assert len(examples) == 3

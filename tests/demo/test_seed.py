@@ -67,14 +67,14 @@ def seeded_shape(random_seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_the_same_random_seed_gives_the_same_mesh() -> None:
+def test_the_same_random_seed_gives_the_same_mesh():
     first, second, other = (seeded_shape(number) for number in (7, 7, 8))
     assert first == second
     assert first["peers"] != other["peers"]
     assert first["history"] != other["history"]
 
 
-def test_a_database_with_other_data_is_refused() -> None:
+def test_a_database_with_other_data_is_refused():
     group_create(name="mine")
     before = AuditEvent.objects.count()
     with pytest.raises(CommandError, match="1 groups"):
@@ -86,7 +86,7 @@ def test_a_database_with_other_data_is_refused() -> None:
 
 def test_a_failure_in_the_middle_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     def fail(*facts: object) -> None:
         raise KeyboardInterrupt  # somebody pressed Ctrl-C
 
@@ -99,7 +99,7 @@ def test_a_failure_in_the_middle_leaves_nothing(
     assert not User.objects.exists()
 
 
-def test_its_events_are_no_older_than_what_is_kept(settings: Any) -> None:
+def test_its_events_are_no_older_than_what_is_kept(settings: Any):
     settings.SVC = replace(settings.SVC, traffic_retention_days=1)
     now, chance = clock.now(), Random(1)
     drawn = [streams._moment(chance, now) for _ in range(200)]
@@ -108,7 +108,7 @@ def test_its_events_are_no_older_than_what_is_kept(settings: Any) -> None:
 
 def test_a_day_of_retention_is_enough_beside_users_and_shows_no_progress_bar(
     settings: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     """Users and tokens are no other data, and nobody would see the bar."""
     people.token_of(people.person("owner"))
     day = {"traffic_retention_days": 1, "proxy_retention_days": 1}

@@ -30,7 +30,7 @@ def visible_by_policy(peer: Peer) -> set[str]:
     return others - {peer.pk}
 
 
-def test_the_large_mesh_has_the_promised_size_and_shape() -> None:
+def test_the_large_mesh_has_the_promised_size_and_shape():
     call_command("seed", "--profile", "large", "--json")
     assert Peer.objects.count() == 5000
     assert Group.objects.exclude(name=ALL).count() == 500

@@ -53,7 +53,7 @@ def secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-def test_an_empty_database_gets_an_owner_a_password_and_a_token(folder: Path) -> None:
+def test_an_empty_database_gets_an_owner_a_password_and_a_token(folder: Path):
     printed = welcome()
     owner = User.objects.get()
     assert owner.role == "owner"
@@ -70,14 +70,14 @@ def test_an_empty_database_gets_an_owner_a_password_and_a_token(folder: Path) ->
     assert f"(also in {folder / 'admin_password'})\n" in printed
 
 
-def test_the_second_run_prints_the_same_and_writes_nothing() -> None:
+def test_the_second_run_prints_the_same_and_writes_nothing():
     first = welcome()
     events = AuditEvent.objects.count()
     assert welcome() == first
     assert AuditEvent.objects.count() == events
 
 
-def test_an_owner_who_is_there_is_used(folder: Path) -> None:
+def test_an_owner_who_is_there_is_used(folder: Path):
     people.person("admin")
     owner = people.person("owner")
     assert owner.email in welcome()
@@ -87,7 +87,7 @@ def test_an_owner_who_is_there_is_used(folder: Path) -> None:
     )
 
 
-def test_a_password_of_the_owners_own_choice_is_left_alone(folder: Path) -> None:
+def test_a_password_of_the_owners_own_choice_is_left_alone(folder: Path):
     owner = people.person("owner")
     user_set_password(user_id=owner.pk, password=HashedPassword("of my own choice"))
     assert "the password you have chosen" in welcome()
@@ -95,7 +95,7 @@ def test_a_password_of_the_owners_own_choice_is_left_alone(folder: Path) -> None
     assert authenticate(username=owner.email, password="of my own choice")
 
 
-def test_a_changed_password_is_not_claimed_to_be_in_the_file() -> None:
+def test_a_changed_password_is_not_claimed_to_be_in_the_file():
     welcome()
     user_set_password(
         user_id=User.objects.get().pk, password=HashedPassword("another one")
@@ -103,7 +103,7 @@ def test_a_changed_password_is_not_claimed_to_be_in_the_file() -> None:
     assert "the password you have chosen" in welcome()
 
 
-def test_a_revoked_token_is_replaced(folder: Path) -> None:
+def test_a_revoked_token_is_replaced(folder: Path):
     welcome()
     before = secret(folder / "token")
     token = AccessToken.objects.get()
@@ -113,7 +113,7 @@ def test_a_revoked_token_is_replaced(folder: Path) -> None:
     assert find_token(secret(folder / "token")).user == User.objects.get()
 
 
-def test_an_expired_token_is_replaced(folder: Path) -> None:
+def test_an_expired_token_is_replaced(folder: Path):
     with clock.set_to(clock.now() - dt.timedelta(days=365)):
         welcome()
         before = secret(folder / "token")
@@ -123,7 +123,7 @@ def test_an_expired_token_is_replaced(folder: Path) -> None:
     assert find_token(secret(folder / "token")).expires_at > clock.now()
 
 
-def test_the_token_of_a_blocked_user_is_replaced(folder: Path) -> None:
+def test_the_token_of_a_blocked_user_is_replaced(folder: Path):
     welcome()
     first = User.objects.get()
     second = people.person("owner")
@@ -132,7 +132,7 @@ def test_the_token_of_a_blocked_user_is_replaced(folder: Path) -> None:
     assert find_token(secret(folder / "token")).user == second
 
 
-def test_nonsense_in_the_token_file_is_replaced(folder: Path) -> None:
+def test_nonsense_in_the_token_file_is_replaced(folder: Path):
     folder.mkdir()
     (folder / "token").write_text("nonsense")
     welcome()
@@ -167,7 +167,7 @@ def test_addresses_follow_the_configuration(
     metrics_port: int | None,
     api: str,
     metrics: str,
-) -> None:
+):
     svc = dataclasses.replace(
         settings.SVC, bind=bind, metrics_host=metrics_host, metrics_port=metrics_port
     )
@@ -177,13 +177,13 @@ def test_addresses_follow_the_configuration(
     assert found.metrics == f"{metrics}/metrics"
 
 
-def test_flags_of_the_server_win() -> None:
+def test_flags_of_the_server_win():
     printed = welcome("--bind", "127.0.0.1:8099", "--metrics-port", "9099")
     assert "http://127.0.0.1:8099/api\n" in printed
     assert "http://127.0.0.1:9099/metrics\n" in printed
 
 
-def test_unusable_flags_are_refused_before_anything_is_made(folder: Path) -> None:
+def test_unusable_flags_are_refused_before_anything_is_made(folder: Path):
     with pytest.raises(CommandError, match="SVC_BIND") as refused:
         welcome("--bind", "nowhere")
     assert refused.value.returncode == 2
@@ -192,7 +192,7 @@ def test_unusable_flags_are_refused_before_anything_is_made(folder: Path) -> Non
 
 def test_a_secret_file_never_holds_half_a_secret(
     folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     folder.mkdir()
     (folder / "token").write_text("the old one")
 
@@ -207,7 +207,7 @@ def test_a_secret_file_never_holds_half_a_secret(
     assert not AccessToken.objects.exists()
 
 
-def test_machines_are_told_where_and_with_which_key_they_enrol(folder: Path) -> None:
+def test_machines_are_told_where_and_with_which_key_they_enrol(folder: Path):
     printed = welcome()
     key = secret(folder / "setup_key")
     assert f"Peers          http://127.0.0.1:33073  setup key {key}" in printed
@@ -215,7 +215,7 @@ def test_machines_are_told_where_and_with_which_key_they_enrol(folder: Path) -> 
     assert stored.type == "reusable"
 
 
-def test_a_revoked_setup_key_is_replaced(folder: Path) -> None:
+def test_a_revoked_setup_key_is_replaced(folder: Path):
     welcome()
     before = secret(folder / "setup_key")
     stored = SetupKey.objects.get(key_hash=token_hash(before))
@@ -226,12 +226,12 @@ def test_a_revoked_setup_key_is_replaced(folder: Path) -> None:
 
 def test_no_key_is_shown_where_no_peer_can_connect(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setenv("SVC_GRPC_BIND", "off")
     assert "setup key" not in welcome()
 
 
-def test_it_says_where_tree_heads_are_published_and_the_newest(folder: Path) -> None:
+def test_it_says_where_tree_heads_are_published_and_the_newest(folder: Path):
     printed = welcome()
     assert f"Tree heads     {folder / 'audit-heads.ndjson'}" in printed
     assert "(none published yet)" in printed

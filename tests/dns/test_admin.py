@@ -58,7 +58,7 @@ def events(prefix: str = "") -> list[AuditEvent]:
     )
 
 
-def test_group_is_made_changed_and_deleted(client: Client, owner: User) -> None:
+def test_group_is_made_changed_and_deleted(client: Client, owner: User):
     first, second = group_id("first"), group_id("second")
     form = group_form(
         groups=[second, first],
@@ -103,7 +103,7 @@ def test_group_is_made_changed_and_deleted(client: Client, owner: User) -> None:
 )
 def test_group_form_speaks_as_the_api(
     client: Client, api: Api, changes: dict[str, Any], field: str
-) -> None:
+):
     shown = errors_of(client.post(f"{GROUPS}add/", group_form(**changes)))
     body = nameserver_group(name=changes.get("name", "office"))
     if "nameservers" in changes:
@@ -119,7 +119,7 @@ def test_group_form_speaks_as_the_api(
     assert events("nameserver") == []
 
 
-def test_group_form_names_a_bad_port_and_a_taken_name(client: Client) -> None:
+def test_group_form_names_a_bad_port_and_a_taken_name(client: Client):
     form = group_form(nameservers="10.0.0.53 dns")
     assert (
         "port number" in errors_of(client.post(f"{GROUPS}add/", form))["nameservers"][0]
@@ -142,7 +142,7 @@ RECORD = {
 }
 
 
-def test_zone_is_made_with_records(client: Client) -> None:
+def test_zone_is_made_with_records(client: Client):
     group = group_id("staff")
     alias = RECORD | {"name": "a.svc.test", "type": "CNAME", "content": "b.test"}
     empty = {"id": "", "name": "", "type": "", "content": "", "ttl": "300"}
@@ -159,7 +159,7 @@ def test_zone_is_made_with_records(client: Client) -> None:
     ]
 
 
-def test_zone_page_changes_deletes_and_adds_records(client: Client) -> None:
+def test_zone_page_changes_deletes_and_adds_records(client: Client):
     saved(
         client.post(f"{ZONES}add/", zone_form(RECORD, RECORD | {"content": "10.0.0.2"}))
     )
@@ -191,7 +191,7 @@ def test_zone_page_changes_deletes_and_adds_records(client: Client) -> None:
 
 def test_a_page_of_few_records_that_claims_many_is_read_as_it_is(
     client: Client,
-) -> None:
+):
     saved(client.post(f"{ZONES}add/", zone_form(RECORD)))
     made = Zone.objects.get()
     [first] = made.records.all()
@@ -213,7 +213,7 @@ def test_a_page_of_few_records_that_claims_many_is_read_as_it_is(
 )
 def test_faulty_record_leaves_the_whole_page_unwritten(
     client: Client, changes: dict[str, str], field: str, text: str
-) -> None:
+):
     response = client.post(f"{ZONES}add/", zone_form(RECORD, RECORD | changes))
     assert response.status_code == 200
     assert text in formset_of(response).errors[1][field][0]
@@ -221,14 +221,14 @@ def test_faulty_record_leaves_the_whole_page_unwritten(
     assert events("dns.zone") == []
 
 
-def test_record_that_clashes_on_the_page_is_shown(client: Client) -> None:
+def test_record_that_clashes_on_the_page_is_shown(client: Client):
     alias = RECORD | {"type": "CNAME", "content": "a.test"}
     response = client.post(f"{ZONES}add/", zone_form(RECORD, alias))
     assert "CNAME must be alone" in formset_of(response).errors[1]["name"][0]
     assert not Zone.objects.exists()
 
 
-def test_zone_form_shows_the_domain_as_text(client: Client) -> None:
+def test_zone_form_shows_the_domain_as_text(client: Client):
     saved(client.post(f"{ZONES}add/", zone_form()))
     made = Zone.objects.get()
     path = f"{ZONES}{made.pk}/change/"
@@ -242,7 +242,7 @@ def test_zone_form_shows_the_domain_as_text(client: Client) -> None:
     assert "already exists" in shown["domain"][0]
 
 
-def test_record_forms_take_relative_names(client: Client) -> None:
+def test_record_forms_take_relative_names(client: Client):
     apex = RECORD | {"name": "@"}
     relative = RECORD | {"name": "*.dev"}
     saved(client.post(f"{ZONES}add/", zone_form(RECORD, apex, relative)))
@@ -259,7 +259,7 @@ def test_record_forms_take_relative_names(client: Client) -> None:
     assert last.name == "newer.svc.test"
 
 
-def test_zone_and_records_are_deleted_together(client: Client) -> None:
+def test_zone_and_records_are_deleted_together(client: Client):
     saved(client.post(f"{ZONES}add/", zone_form(RECORD)))
     saved(client.post(f"{ZONES}{Zone.objects.get().pk}/delete/", {"post": "yes"}))
     assert not Record.objects.exists()
@@ -267,7 +267,7 @@ def test_zone_and_records_are_deleted_together(client: Client) -> None:
     assert codes == ["dns.zone.record.delete", "dns.zone.delete"]
 
 
-def test_chosen_zones_are_deleted(client: Client) -> None:
+def test_chosen_zones_are_deleted(client: Client):
     for name in ("a", "b"):
         saved(client.post(f"{ZONES}add/", zone_form(domain=f"{name}.test")))
     ids = list(Zone.objects.values_list("pk", flat=True))
@@ -278,7 +278,7 @@ def test_chosen_zones_are_deleted(client: Client) -> None:
 
 def test_zone_with_many_records_shows_some_and_links_to_their_list(
     client: Client, api: Api
-) -> None:
+):
     made = ok(api.post("/api/dns/zones", zone()))
     text = "\n".join(f"h{number} 60 A 10.0.0.1" for number in range(101))
     api.call("PUT", f"/api/dns/zones/{made['id']}/zonefile", text.encode())
@@ -291,7 +291,7 @@ def test_zone_with_many_records_shows_some_and_links_to_their_list(
     assert Record.objects.count() == 101
 
 
-def test_record_has_pages_of_its_own(client: Client, api: Api) -> None:
+def test_record_has_pages_of_its_own(client: Client, api: Api):
     made = ok(api.post("/api/dns/zones", zone()))
     saved(client.post(f"{RECORDS}add/", {**RECORD, "zone": made["id"]}))
     stored = Record.objects.get()
@@ -304,7 +304,7 @@ def test_record_has_pages_of_its_own(client: Client, api: Api) -> None:
     assert not Record.objects.exists()
 
 
-def test_settings_have_one_page(client: Client) -> None:
+def test_settings_have_one_page(client: Client):
     group = group_id("staff")
     [settings] = DnsSettings.objects.all()
     path = f"{SETTINGS}{settings.pk}/change/"
@@ -317,7 +317,7 @@ def test_settings_have_one_page(client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", [GROUPS, ZONES, RECORDS])
-def test_lists_search_and_filter(client: Client, api: Api, path: str) -> None:
+def test_lists_search_and_filter(client: Client, api: Api, path: str):
     assert client.get(path).status_code == 200
     assert client.get(f"{path}add/").status_code == 200
     ok(api.post("/api/dns/nameservers", nameserver_group()))

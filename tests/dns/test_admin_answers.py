@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 EXPLAIN = "/admin/dns/zone/explain/"
 
 
-def test_explain_page_shows_the_tree(client: Client, laptop: Peer) -> None:
+def test_explain_page_shows_the_tree(client: Client, laptop: Peer):
     empty = client.get(EXPLAIN).content.decode()
     assert "How it gets there" not in empty
     path = f"{EXPLAIN}?peer={laptop.pk}&name=www.svc.test&type=A"
@@ -26,9 +26,7 @@ def test_explain_page_shows_the_tree(client: Client, laptop: Peer) -> None:
     assert "zone svc.test has www.svc.test with 1 A record" in page
 
 
-def test_explain_page_asks_servers_on_demand(
-    client: Client, api: Api, laptop: Peer
-) -> None:
+def test_explain_page_asks_servers_on_demand(client: Client, api: Api, laptop: Peer):
     group = Group.objects.get(name="staff").pk
     with nameserver(lambda question: answer(question, "192.0.2.7").pack()) as port:
         servers = [{"ip": "127.0.0.1", "port": port}]
@@ -52,14 +50,14 @@ def test_explain_page_asks_servers_on_demand(
 )
 def test_explain_page_shows_what_is_wrong(
     client: Client, laptop: Peer, query: str, text: str
-) -> None:
+):
     response = client.get(f"{EXPLAIN}?peer={laptop.pk}&{query}")
     assert response.status_code == 200
     assert text in response.content.decode()
     assert "<script>.test" not in response.content.decode()
 
 
-def test_lint_page_lists_findings(client: Client, api: Api) -> None:
+def test_lint_page_lists_findings(client: Client, api: Api):
     assert "0 warnings" in client.get("/admin/dns/zone/lint/").content.decode()
     made = ok(api.post("/api/dns/zones", zone(name="<Empty>")))
     page = client.get("/admin/dns/zone/lint/").content.decode()
@@ -67,7 +65,7 @@ def test_lint_page_lists_findings(client: Client, api: Api) -> None:
     assert f'<a href="/admin/dns/zone/{made["id"]}/change/">&lt;Empty&gt;</a>' in page
 
 
-def test_peer_page_shows_what_the_peer_gets(client: Client, laptop: Peer) -> None:
+def test_peer_page_shows_what_the_peer_gets(client: Client, laptop: Peer):
     page = client.get(f"/admin/dns/zone/peer/{laptop.pk}/").content.decode()
     assert "DNS is managed" in page
     assert "<td>10.0.0.1</td>" in page
@@ -75,9 +73,7 @@ def test_peer_page_shows_what_the_peer_gets(client: Client, laptop: Peer) -> Non
     assert client.get(f"/admin/dns/zone/peer/{'0' * 20}/").status_code == 404
 
 
-def test_page_of_a_peer_ends_with_its_effective_dns(
-    client: Client, laptop: Peer
-) -> None:
+def test_page_of_a_peer_ends_with_its_effective_dns(client: Client, laptop: Peer):
     path = f"/admin/inventory/peer/{laptop.pk}/change/"
     page = client.get(path).content.decode()
     assert "Effective DNS" in page

@@ -53,7 +53,7 @@ def contents() -> set[tuple[str, str, str, int]]:
 
 def test_a_search_shows_what_it_finds_and_saving_leaves_the_rest(
     client: Client, api: Api
-) -> None:
+):
     made = stored(api, "www", "mail", "web")
     path = page_of(made, "?q=w")
     text = client.get(path).content.decode()
@@ -68,7 +68,7 @@ def test_a_search_shows_what_it_finds_and_saving_leaves_the_rest(
     }
 
 
-def test_records_of_a_large_zone_come_in_pages(client: Client, api: Api) -> None:
+def test_records_of_a_large_zone_come_in_pages(client: Client, api: Api):
     made = stored(api)
     lines = "\n".join(f"h{n:03} A 10.0.0.{n}" for n in range(155))
     sent = opened(client, page_of(made))
@@ -91,7 +91,7 @@ def test_records_of_a_large_zone_come_in_pages(client: Client, api: Api) -> None
     assert made.records.get(ttl=3600).name == "h154.svc.test"
 
 
-def test_a_lifetime_is_shown_in_words_and_in_seconds(client: Client, api: Api) -> None:
+def test_a_lifetime_is_shown_in_words_and_in_seconds(client: Client, api: Api):
     made = stored(api, "www")
     text = client.get(page_of(made)).content.decode()
     assert 'value="5 min"' in text
@@ -99,7 +99,7 @@ def test_a_lifetime_is_shown_in_words_and_in_seconds(client: Client, api: Api) -
     assert "5 min (300 s)" in client.get("/admin/dns/record/").content.decode()
 
 
-def test_the_page_says_how_many_peers_get_the_zone(client: Client, api: Api) -> None:
+def test_the_page_says_how_many_peers_get_the_zone(client: Client, api: Api):
     team, crew = group("team", *peers(2)), group("crew", *peers(1))
     made = stored(api, distribution_groups=[team.pk, crew.pk])
     text = client.get(page_of(made)).content.decode()
@@ -114,7 +114,7 @@ def test_the_page_says_how_many_peers_get_the_zone(client: Client, api: Api) -> 
 
 def test_rows_pasted_from_a_spreadsheet_are_added_and_can_be_taken_back(
     client: Client, api: Api
-) -> None:
+):
     made = stored(api, "www")
     before = contents()
     pasted = "Name,Type,Content,TTL\nmail,A,10.1.1.1,60\n,AAAA,fd00::1,\n"
@@ -138,7 +138,7 @@ def test_rows_pasted_from_a_spreadsheet_are_added_and_can_be_taken_back(
 
 def test_a_paste_with_a_fault_says_the_line_and_stores_nothing(
     client: Client, api: Api
-) -> None:
+):
     made = stored(api, "www")
     before, trail = contents(), Trail()
     sent = {**opened(client, page_of(made)), "name": "other"}
@@ -152,7 +152,7 @@ def test_a_paste_with_a_fault_says_the_line_and_stores_nothing(
     assert trail.codes == []
 
 
-def test_records_that_others_changed_meanwhile_stay(client: Client, api: Api) -> None:
+def test_records_that_others_changed_meanwhile_stay(client: Client, api: Api):
     made = stored(api, "www", "mail")
     first, second = made.records.order_by("id")
     late = opened(client, page_of(made))
@@ -175,7 +175,7 @@ def test_records_that_others_changed_meanwhile_stay(client: Client, api: Api) ->
     assert "removed it meanwhile" in errors[0]["__all__"][0]
 
 
-def test_who_may_only_look_gets_no_inputs(api: Api) -> None:
+def test_who_may_only_look_gets_no_inputs(api: Api):
     made = stored(api, "www")
     text = client_of(person("auditor")).get(page_of(made)).content.decode()
     assert "<bdi>www.svc.test</bdi>" in text
@@ -197,7 +197,7 @@ RECORDS = st.lists(
 @given(rows=RECORDS, order=st.permutations(["name", "type", "content", "ttl"]))
 def test_a_table_says_what_the_zone_file_says(
     rows: list[tuple[str, str, int]], order: list[str]
-) -> None:
+):
     named = [
         {"name": name, "type": "A", "content": content, "ttl": str(ttl)}
         for name, content, ttl in rows
@@ -214,6 +214,6 @@ def test_a_table_says_what_the_zone_file_says(
         assert read_zone(lines, domain="svc.test").records == wanted
 
 
-def test_a_line_too_long_for_a_table_stays_as_it_is() -> None:
+def test_a_line_too_long_for_a_table_stays_as_it_is():
     line = "x" * (csv.field_size_limit() + 1)
     assert as_zone_lines(line) == line

@@ -62,7 +62,7 @@ def names() -> set[str]:
     return set(Record.objects.values_list("name", flat=True))
 
 
-def test_a_new_zone_takes_pasted_records(client: Client) -> None:
+def test_a_new_zone_takes_pasted_records(client: Client):
     saved(client.post(ADD, zone_form(paste=FIVE)))
     assert names() == {
         *("svc.test", "www.svc.test", "a.svc.test", "b.svc.test", "*.dev.svc.test")
@@ -80,15 +80,13 @@ def test_a_new_zone_takes_pasted_records(client: Client) -> None:
         ("a 60 A 10.0.0.1\n" * 501, "more than 500 lines"),
     ],
 )
-def test_a_faulty_paste_leaves_no_zone(client: Client, text: str, message: str) -> None:
+def test_a_faulty_paste_leaves_no_zone(client: Client, text: str, message: str):
     shown = errors_of(client.post(ADD, zone_form(paste=text)))
     assert message in shown["paste"][0]
     assert not Zone.objects.exists()
 
 
-def test_the_page_of_a_zone_leads_to_import_and_export(
-    client: Client, stored: str
-) -> None:
+def test_the_page_of_a_zone_leads_to_import_and_export(client: Client, stored: str):
     page = client.get(f"/admin/dns/zone/{stored}/change/").content.decode()
     for name in ("import", "export"):
         path = f"/admin/dns/zone/{stored}/{name}/"
@@ -99,7 +97,7 @@ def test_the_page_of_a_zone_leads_to_import_and_export(
 
 def test_an_export_is_a_file_that_changes_nothing(
     client: Client, api: Api, stored: str
-) -> None:
+):
     saved_file = client.get(f"/admin/dns/zone/{stored}/export/")
     disposition = saved_file["Content-Disposition"]
     assert disposition == 'attachment; filename="svc.test.zone"'
@@ -108,9 +106,7 @@ def test_an_export_is_a_file_that_changes_nothing(
     assert ok(api.call("PUT", path, saved_file.content))["unchanged"] == 1
 
 
-def test_a_preview_shows_the_difference_and_writes_nothing(
-    client: Client, stored: str
-) -> None:
+def test_a_preview_shows_the_difference_and_writes_nothing(client: Client, stored: str):
     before = AuditEvent.objects.count()
     text = "new 60 A 10.0.0.9\nmail 60 MX 10 mail\n@ 60 NS ns"
     page = importing(client, stored, text, mode="replace")
@@ -125,7 +121,7 @@ def test_a_preview_shows_the_difference_and_writes_nothing(
     assert names() == {"www.svc.test"}
 
 
-def test_what_was_shown_is_imported(client: Client, stored: str) -> None:
+def test_what_was_shown_is_imported(client: Client, stored: str):
     text = "www 60 A 10.0.0.7\nnew 60 A 10.0.0.9"
     sent = token(importing(client, stored, text, mode="replace"))
     done = importing(client, stored, text, mode="replace", confirm=sent)
@@ -139,7 +135,7 @@ def test_what_was_shown_is_imported(client: Client, stored: str) -> None:
     assert names() == {"www.svc.test", "new.svc.test"}
 
 
-def test_a_merge_keeps_what_the_file_lacks(client: Client, stored: str) -> None:
+def test_a_merge_keeps_what_the_file_lacks(client: Client, stored: str):
     text = "new 60 A 10.0.0.9"
     importing(client, stored, text, confirm=token(importing(client, stored, text)))
     assert names() == {"www.svc.test", "new.svc.test"}
@@ -147,7 +143,7 @@ def test_a_merge_keeps_what_the_file_lacks(client: Client, stored: str) -> None:
 
 def test_a_zone_that_changed_meanwhile_is_shown_anew(
     client: Client, api: Api, stored: str
-) -> None:
+):
     text = "new 60 A 10.0.0.9"
     sent = token(importing(client, stored, text, mode="replace"))
     path = f"/api/dns/zones/{stored}/records"
@@ -160,9 +156,7 @@ def test_a_zone_that_changed_meanwhile_is_shown_anew(
     assert names() == {"new.svc.test"}
 
 
-def test_another_text_or_mode_than_shown_is_not_imported(
-    client: Client, stored: str
-) -> None:
+def test_another_text_or_mode_than_shown_is_not_imported(client: Client, stored: str):
     sent = token(importing(client, stored, "new 60 A 10.0.0.9"))
     other = importing(client, stored, "new 60 A 10.0.0.8", confirm=sent)
     assert "Nothing was written" in other.content.decode()
@@ -181,7 +175,7 @@ def test_another_text_or_mode_than_shown_is_not_imported(
 )
 def test_faults_are_shown_with_their_places(
     client: Client, stored: str, text: str, message: str
-) -> None:
+):
     page = importing(client, stored, text).content.decode()
     assert message in page
     assert 'name="confirm"' not in page
@@ -192,7 +186,7 @@ def upload(data: bytes) -> SimpleUploadedFile:
     return SimpleUploadedFile("svc.zone", data)
 
 
-def test_a_small_file_is_carried_to_the_next_step(client: Client, stored: str) -> None:
+def test_a_small_file_is_carried_to_the_next_step(client: Client, stored: str):
     page = importing(client, stored, file=upload(b"new 60 A 10.0.0.9"))
     assert "new 60 A 10.0.0.9</textarea>" in page.content.decode()
     importing(client, stored, page.context["form"]["text"].value(), confirm=token(page))
@@ -201,7 +195,7 @@ def test_a_small_file_is_carried_to_the_next_step(client: Client, stored: str) -
 
 def test_a_large_file_is_chosen_once_more(
     client: Client, stored: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(zonefiles, "CARRIED", 10)
     page = importing(client, stored, file=upload(b"new 60 A 10.0.0.9"))
     assert "choose it once more" in page.content.decode()
@@ -220,14 +214,14 @@ def test_files_that_cannot_be_read_are_refused(
     data: bytes,
     message: str,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(zonefiles, "ZONE_FILE_BYTES", 100)
     assert message in importing(client, stored, file=upload(data)).content.decode()
 
 
 def test_a_large_import_goes_in_pieces(
     client: Client, stored: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(zones, "RECORDS_AT_ONCE", 4)
     monkeypatch.setattr(services, "RECORDS_AT_ONCE", 4)
     monkeypatch.setattr(zonefiles, "SHOWN", 3)
@@ -238,7 +232,7 @@ def test_a_large_import_goes_in_pieces(
     assert len(names()) == 11
 
 
-def test_importing_needs_the_permission(stored: str) -> None:
+def test_importing_needs_the_permission(stored: str):
     auditor = client_of(person("auditor"))
     assert auditor.get(f"/admin/dns/zone/{stored}/export/").status_code == 200
     assert auditor.get(f"/admin/dns/zone/{stored}/import/").status_code == 403

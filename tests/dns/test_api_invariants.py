@@ -173,7 +173,7 @@ _no_fixture_check = [HealthCheck.function_scoped_fixture]
 @given(operations=st.lists(_operations, min_size=4, max_size=15))
 def test_rules_hold_after_any_writes(
     api: Api, operations: list[tuple[str, str, int, Any]]
-) -> None:
+):
     _run(api, operations)
 
 
@@ -187,5 +187,5 @@ def test_rules_hold_after_any_writes(
 @given(operations=st.lists(_operations, min_size=10, max_size=40))
 def test_rules_hold_after_many_writes(
     api: Api, operations: list[tuple[str, str, int, Any]]
-) -> None:
+):
     _run(api, operations)

@@ -88,7 +88,7 @@ class TestNameserverGroups(ReplacedResourceContract):
         yield clash_too, 422, "nameservers", "1 to 3"
 
 
-def test_created_group_is_returned_as_it_will_be_read(api: Api) -> None:
+def test_created_group_is_returned_as_it_will_be_read(api: Api):
     groups = [group_id(name) for name in ("b", "a")]
     body = nameserver_group(
         groups=groups,
@@ -110,7 +110,7 @@ def test_created_group_is_returned_as_it_will_be_read(api: Api) -> None:
     }
 
 
-def test_null_lists_and_texts_are_empty(api: Api) -> None:
+def test_null_lists_and_texts_are_empty(api: Api):
     body = nameserver_group(primary=True, domains=None, groups=None, description=None)
     made = ok(api.post(PATH, body))
     assert made == body | {
@@ -133,13 +133,13 @@ def test_null_lists_and_texts_are_empty(api: Api) -> None:
         {"search_domains_enabled": True},
     ],
 )
-def test_good_group_is_taken_as_sent(api: Api, changes: Body) -> None:
+def test_good_group_is_taken_as_sent(api: Api, changes: Body):
     body = nameserver_group(**changes)
     made = ok(api.post(PATH, body))
     assert made == {**body, "id": made["id"]}
 
 
-def test_all_broken_rules_are_listed_in_their_order(api: Api) -> None:
+def test_all_broken_rules_are_listed_in_their_order(api: Api):
     bad = {"ip": "bad", "ns_type": "tcp", "port": 0}
     answer = api.post(
         PATH,
@@ -160,12 +160,12 @@ def test_all_broken_rules_are_listed_in_their_order(api: Api) -> None:
     assert answer.json["message"] == answer.fields["nameservers[0].ip"]
 
 
-def test_names_differ_by_letter_case(api: Api) -> None:
+def test_names_differ_by_letter_case(api: Api):
     made = [ok(api.post(PATH, nameserver_group(name=n))) for n in ("One", "one")]
     assert api.get(PATH).json == made
 
 
-def test_put_replaces_everything(api: Api) -> None:
+def test_put_replaces_everything(api: Api):
     groups = [group_id(name) for name in ("a", "b", "c")]
     made = ok(api.post(PATH, nameserver_group(groups=groups[:2])))
     body = nameserver_group(
@@ -182,13 +182,13 @@ def test_put_replaces_everything(api: Api) -> None:
     assert answer == {**body, "id": made["id"], "nameservers": servers}
 
 
-def test_fields_that_are_not_ours_are_ignored(api: Api) -> None:
+def test_fields_that_are_not_ours_are_ignored(api: Api):
     made = ok(api.post(PATH, nameserver_group()))
     again = ok(api.put(f"{PATH}/{made['id']}", {**made, "x": 1, "id": "other"}))
     assert again == made
 
 
-def test_each_write_is_one_event(api: Api) -> None:
+def test_each_write_is_one_event(api: Api):
     groups = [group_id(name) for name in ("a", "b")]
     trail = Trail()
     made = ok(api.post(PATH, nameserver_group(groups=groups)))

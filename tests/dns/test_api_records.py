@@ -87,9 +87,7 @@ def path(path: str) -> str:
         {"ttl": 2**31 - 1},
     ],
 )
-def test_record_is_returned_as_sent(
-    api: Api, path: str, changes: dict[str, Any]
-) -> None:
+def test_record_is_returned_as_sent(api: Api, path: str, changes: dict[str, Any]):
     body = record(**changes)
     made = ok(api.post(path, body))
     assert made == {**body, "id": made["id"]}
@@ -120,7 +118,7 @@ AAAA = {"type": "AAAA", "content": "2001:db8::1"}
 )
 def test_clash_with_a_record_is_409_in_any_spelling(
     api: Api, path: str, first: Body, second: Body, said: tuple[str, str]
-) -> None:
+):
     made = ok(api.post(path, record(**first)))
     answer = api.post(path, record(**second))
     assert answer.status == 409
@@ -130,23 +128,21 @@ def test_clash_with_a_record_is_409_in_any_spelling(
     assert api.get(path).json == [made]
 
 
-def test_addresses_share_a_name_and_aliases_stand_beside_it(
-    api: Api, path: str
-) -> None:
+def test_addresses_share_a_name_and_aliases_stand_beside_it(api: Api, path: str):
     ok(api.post(path, record(name="ftp.svc.test", **CNAME)))
     for content, type_ in (("10.0.0.1", "A"), ("10.0.0.2", "A"), ("::2", "AAAA")):
         ok(api.post(path, record(type=type_, content=content)))
     assert len(api.get(path).json) == 4
 
 
-def test_same_record_may_stand_in_two_zones(api: Api, path: str) -> None:
+def test_same_record_may_stand_in_two_zones(api: Api, path: str):
     ok(api.post(path, record(name="www.sub.svc.test")))
     other = ok(api.post(ZONES, zone(domain="sub.svc.test")))["id"]
     answer = api.post(f"{ZONES}/{other}/records", record(name="www.sub.svc.test"))
     assert answer.status == 200
 
 
-def test_put_changes_what_is_given(api: Api, path: str) -> None:
+def test_put_changes_what_is_given(api: Api, path: str):
     made = ok(api.post(path, record()))
     mine = f"{path}/{made['id']}"
     assert ok(api.put(mine, {"ttl": None, "content": "10.9.9.9"})) == {
@@ -157,12 +153,12 @@ def test_put_changes_what_is_given(api: Api, path: str) -> None:
     assert ok(api.put(mine, changed)) == made | changed
 
 
-def test_put_does_not_clash_with_itself(api: Api, path: str) -> None:
+def test_put_does_not_clash_with_itself(api: Api, path: str):
     mine = f"{path}/{ok(api.post(path, record(**CNAME)))['id']}"
     assert api.put(mine, {"content": "b.test"}).status == 200
 
 
-def test_record_of_another_zone_is_404(api: Api, path: str) -> None:
+def test_record_of_another_zone_is_404(api: Api, path: str):
     made = ok(api.post(path, record()))
     other = ok(api.post(ZONES, zone(domain="other.test")))["id"]
     for method in ("GET", "PUT", "DELETE"):
@@ -172,7 +168,7 @@ def test_record_of_another_zone_is_404(api: Api, path: str) -> None:
     assert ok(api.get(f"{path}/{made['id']}")) == made
 
 
-def test_events_tell_what_happened(api: Api, path: str) -> None:
+def test_events_tell_what_happened(api: Api, path: str):
     trail = Trail()
     made = ok(api.post(path, record()))
     mine = f"{path}/{made['id']}"
@@ -195,7 +191,7 @@ def test_events_tell_what_happened(api: Api, path: str) -> None:
     assert {event.target_id for event in trail.events} == {made["id"]}
 
 
-def test_change_of_spelling_is_a_change(api: Api, path: str) -> None:
+def test_change_of_spelling_is_a_change(api: Api, path: str):
     made = ok(api.post(path, record()))
     trail = Trail()
     answer = ok(api.put(f"{path}/{made['id']}", {"name": "WWW.svc.test"}))

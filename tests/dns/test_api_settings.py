@@ -14,18 +14,18 @@ PATH = "/api/dns/settings"
 KEY = "disabled_management_groups"
 
 
-def test_fresh_account_manages_every_group(api: Api) -> None:
+def test_fresh_account_manages_every_group(api: Api):
     assert ok(api.get(PATH)) == {KEY: []}
 
 
-def test_list_comes_back_in_the_order_sent(api: Api) -> None:
+def test_list_comes_back_in_the_order_sent(api: Api):
     groups = [group_id(name) for name in "cab"]
     for wanted in (groups, groups[::-1], [groups[1]], []):
         assert ok(api.put(PATH, {KEY: wanted})) == {KEY: wanted}
         assert ok(api.get(PATH)) == {KEY: wanted}
 
 
-def test_null_is_the_empty_list(api: Api) -> None:
+def test_null_is_the_empty_list(api: Api):
     ok(api.put(PATH, {KEY: [group_id("a")]}))
     assert ok(api.put(PATH, {KEY: None})) == {KEY: []}
 
@@ -42,7 +42,7 @@ def test_null_is_the_empty_list(api: Api) -> None:
 )
 def test_bad_list_is_refused(
     api: Api, body: dict[str, Any], status: int, field: str, text: str
-) -> None:
+):
     group = group_id("a")
     ok(api.put(PATH, {KEY: [group]}))
     trail = Trail()
@@ -54,7 +54,7 @@ def test_bad_list_is_refused(
     assert trail.codes == []
 
 
-def test_one_event_for_each_group_that_came_or_went(api: Api) -> None:
+def test_one_event_for_each_group_that_came_or_went(api: Api):
     a, b, c = (group_id(name) for name in "abc")
     trail = Trail()
     ok(api.put(PATH, {KEY: [a, b]}))
@@ -71,7 +71,7 @@ def test_one_event_for_each_group_that_came_or_went(api: Api) -> None:
     assert {event.target_id for event in trail.events} == {account_id()}
 
 
-def test_new_order_alone_is_an_event_of_the_settings(api: Api) -> None:
+def test_new_order_alone_is_an_event_of_the_settings(api: Api):
     a, b = (group_id(name) for name in "ab")
     ok(api.put(PATH, {KEY: [a, b]}))
     trail = Trail()

@@ -42,7 +42,7 @@ def names(records: list[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
 @pytest.mark.parametrize("query", ["", "?authority=true"])
 def test_file_sent_back_changes_nothing_however_long_the_names_are(
     api: Api, path: str, query: str
-) -> None:
+):
     longest = ".".join(["a" * 61] * 4)[: 255 - len(".svc.test")] + ".svc.test"
     # Longer than any file may have it, once it is in ASCII.
     unicode = ".".join(["\u00fc" * 25] * 9) + ".svc.test"
@@ -61,7 +61,7 @@ def test_file_sent_back_changes_nothing_however_long_the_names_are(
     assert file.count(b"left out") == (3 if query else 2)
 
 
-def test_zone_whose_domain_no_file_can_hold_takes_none(api: Api) -> None:
+def test_zone_whose_domain_no_file_can_hold_takes_none(api: Api):
     domain = ".".join(["\u00fc" * 25] * 9)
     made = f"{ZONES}/{ok(api.post(ZONES, zone(domain=domain)))['id']}"
     answer = put(api, made, "a 60 A 10.0.0.1\n")
@@ -69,7 +69,7 @@ def test_zone_whose_domain_no_file_can_hold_takes_none(api: Api) -> None:
     assert "the zone's domain is longer than 255" in answer.json["message"]
 
 
-def test_file_becomes_the_zone(api: Api, path: str) -> None:
+def test_file_becomes_the_zone(api: Api, path: str):
     ok(api.post(f"{path}/records", record(name="old.svc.test")))
     done = ok(put(api, path, FILE))
     assert names(ok(api.get(path))["records"]) == [
@@ -86,7 +86,7 @@ def test_file_becomes_the_zone(api: Api, path: str) -> None:
     assert done["preview"] is False
 
 
-def test_one_event_for_each_record(api: Api, path: str) -> None:
+def test_one_event_for_each_record(api: Api, path: str):
     ok(api.post(f"{path}/records", record()))
     ok(api.post(f"{path}/records", record(name="old.svc.test")))
     trail = Trail()
@@ -100,7 +100,7 @@ def test_one_event_for_each_record(api: Api, path: str) -> None:
     assert len(trail.codes) == 6
 
 
-def test_kept_records_keep_their_id_and_spelling(api: Api, path: str) -> None:
+def test_kept_records_keep_their_id_and_spelling(api: Api, path: str):
     sent = record(name="WWW.svc.test", content="10.0.0.2", ttl=60)
     same = ok(api.post(f"{path}/records", sent))
     other = ok(
@@ -118,14 +118,14 @@ def test_kept_records_keep_their_id_and_spelling(api: Api, path: str) -> None:
     }
 
 
-def test_merge_removes_nothing(api: Api, path: str) -> None:
+def test_merge_removes_nothing(api: Api, path: str):
     ok(api.post(f"{path}/records", record(name="old.svc.test")))
     done = ok(put(api, path, FILE, "?mode=merge"))
     assert done["removed"] == []
     assert len(ok(api.get(path))["records"]) == 6
 
 
-def test_merge_beside_an_alias_is_409(api: Api, path: str) -> None:
+def test_merge_beside_an_alias_is_409(api: Api, path: str):
     alias = record(name="www.svc.test", type="CNAME", content="a.test")
     made = ok(api.post(f"{path}/records", alias))
     answer = put(api, path, FILE, "?mode=merge")
@@ -136,9 +136,7 @@ def test_merge_beside_an_alias_is_409(api: Api, path: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["?preview=true", "?preview=true&mode=merge"])
-def test_preview_tells_the_changes_and_writes_nothing(
-    api: Api, path: str, query: str
-) -> None:
+def test_preview_tells_the_changes_and_writes_nothing(api: Api, path: str, query: str):
     made = ok(api.post(f"{path}/records", record(name="old.svc.test")))
     trail = Trail()
     shown = ok(put(api, path, FILE, query))
@@ -149,7 +147,7 @@ def test_preview_tells_the_changes_and_writes_nothing(
     assert {**shown, "preview": False} == done
 
 
-def test_export_of_an_import_is_the_same_bytes(api: Api, path: str) -> None:
+def test_export_of_an_import_is_the_same_bytes(api: Api, path: str):
     ok(put(api, path, FILE))
     first = api.get(f"{path}/zonefile")
     assert first.status == 200
@@ -162,7 +160,7 @@ def test_export_of_an_import_is_the_same_bytes(api: Api, path: str) -> None:
     assert api.get(f"{other}/zonefile").body == moved
 
 
-def test_export_may_have_soa_and_ns(api: Api, path: str) -> None:
+def test_export_may_have_soa_and_ns(api: Api, path: str):
     ok(put(api, path, FILE))
     text = api.get(f"{path}/zonefile?authority=true").body.decode()
     assert "\tSOA\t" in text
@@ -186,7 +184,7 @@ def test_export_may_have_soa_and_ns(api: Api, path: str) -> None:
 )
 def test_fault_names_line_and_column_and_nothing_is_imported(
     api: Api, path: str, text: str, place: str
-) -> None:
+):
     made = ok(api.post(f"{path}/records", record()))
     trail = Trail()
     for query in ("", "?mode=merge", "?preview=true"):
@@ -198,7 +196,7 @@ def test_fault_names_line_and_column_and_nothing_is_imported(
     assert trail.codes == []
 
 
-def test_strict_refuses_other_types(api: Api, path: str) -> None:
+def test_strict_refuses_other_types(api: Api, path: str):
     answer = put(api, path, FILE, "?strict=true")
     assert answer.status == 422
     assert "TXT" in answer.json["message"]
@@ -208,13 +206,13 @@ def test_strict_refuses_other_types(api: Api, path: str) -> None:
     ("query", "name"),
     [("?mode=x", "mode"), ("?preview=2", "preview"), ("?strict=no", "strict")],
 )
-def test_bad_query_value_is_400(api: Api, path: str, query: str, name: str) -> None:
+def test_bad_query_value_is_400(api: Api, path: str, query: str, name: str):
     answer = put(api, path, FILE, query)
     assert answer.status == 400
     assert answer.json["message"].startswith(name)
 
 
-def test_body_must_be_text_of_bounded_size(api: Api, path: str) -> None:
+def test_body_must_be_text_of_bounded_size(api: Api, path: str):
     assert put(api, path, b"\xff\xfe").status == 400
     assert put(api, path, b";" * (16 * 1024 * 1024 + 1)).status == 413
     packed = api.call(
@@ -226,7 +224,7 @@ def test_body_must_be_text_of_bounded_size(api: Api, path: str) -> None:
     assert len(ok(packed)["added"]) == 5
 
 
-def test_empty_file_empties_the_zone(api: Api, path: str) -> None:
+def test_empty_file_empties_the_zone(api: Api, path: str):
     ok(api.post(f"{path}/records", record()))
     assert ok(put(api, path, "; nothing\n"))["removed"]
     assert ok(api.get(path))["records"] == []
@@ -235,7 +233,7 @@ def test_empty_file_empties_the_zone(api: Api, path: str) -> None:
 @pytest.mark.parametrize("count", [1, 20])
 def test_import_needs_few_queries_whatever_the_records(
     api: Api, path: str, count: int, django_assert_max_num_queries: Any
-) -> None:
+):
     text = "\n".join(f"h{number} 60 A 10.0.0.1" for number in range(count))
     with django_assert_max_num_queries(15):
         zone_import(zone_id=path.rpartition("/")[2], text=text)

@@ -50,14 +50,14 @@ class TestZones(ResourceContract):
         yield {"enabled": 1}, 400, "enabled", "boolean"
 
 
-def test_created_zone_is_returned_as_it_will_be_read(api: Api) -> None:
+def test_created_zone_is_returned_as_it_will_be_read(api: Api):
     groups = [group_id(name) for name in ("b", "a")]
     body = zone(domain="Svc.Test.", distribution_groups=groups)
     made = ok(api.post(PATH, body))
     assert made == {**body, "id": made["id"], "records": []}
 
 
-def test_enabled_is_true_when_absent(api: Api) -> None:
+def test_enabled_is_true_when_absent(api: Api):
     body = zone()
     del body["enabled"]
     assert ok(api.post(PATH, body))["enabled"] is True
@@ -79,7 +79,7 @@ LONG = ".".join(["㋿a"] * 85)[:255].rstrip(".")
 )
 def test_domain_is_unique_in_any_spelling_but_names_repeat(
     api: Api, first: str, second: str
-) -> None:
+):
     assert ok(api.post(PATH, zone(domain=first)))["domain"] == first
     answer = api.post(PATH, zone(domain=second))
     assert answer.status == 409
@@ -87,7 +87,7 @@ def test_domain_is_unique_in_any_spelling_but_names_repeat(
     assert api.post(PATH, zone(domain="other.test")).status == 200
 
 
-def test_domain_of_the_peers_is_refused(api: Api) -> None:
+def test_domain_of_the_peers_is_refused(api: Api):
     domain = Account.objects.get().dns_domain
     answer = api.post(PATH, zone(domain=f"{domain.upper()}."))
     assert answer.status == 422
@@ -96,7 +96,7 @@ def test_domain_of_the_peers_is_refused(api: Api) -> None:
         assert api.post(PATH, zone(domain=other, name="日" * 255)).status == 200
 
 
-def test_null_is_absent_but_for_lists(api: Api) -> None:
+def test_null_is_absent_but_for_lists(api: Api):
     facts = {"distribution_groups": [group_id("a")], "enable_search_domain": True}
     made = ok(api.post(PATH, zone(enabled=False, **facts)))
     path = f"{PATH}/{made['id']}"
@@ -106,7 +106,7 @@ def test_null_is_absent_but_for_lists(api: Api) -> None:
     assert ok(api.put(path, {"distribution_groups": None})) == made
 
 
-def test_put_changes_what_is_given(api: Api) -> None:
+def test_put_changes_what_is_given(api: Api):
     made = ok(api.post(PATH, zone()))
     facts = {"distribution_groups": [group_id("a")], "enable_search_domain": True}
     body = zone(name="Other", enabled=False, **facts)
@@ -114,7 +114,7 @@ def test_put_changes_what_is_given(api: Api) -> None:
     assert answer == {**body, "id": made["id"], "records": []}
 
 
-def test_put_refuses_another_domain(api: Api) -> None:
+def test_put_refuses_another_domain(api: Api):
     made = ok(api.post(PATH, zone()))
     answer = api.put(f"{PATH}/{made['id']}", {"domain": "other.test"})
     assert answer.status == 422
@@ -122,14 +122,14 @@ def test_put_refuses_another_domain(api: Api) -> None:
     assert api.put(f"{PATH}/{made['id']}", {"domain": ""}).status == 422
 
 
-def test_put_keeps_the_spelling_of_the_same_domain(api: Api) -> None:
+def test_put_keeps_the_spelling_of_the_same_domain(api: Api):
     made = ok(api.post(PATH, zone()))
     path = f"{PATH}/{made['id']}"
     assert ok(api.put(path, {"domain": "SVC.test."}))["domain"] == "SVC.test."
     assert ok(api.get(path))["domain"] == "SVC.test."
 
 
-def test_records_in_a_zone_body_change_nothing(api: Api) -> None:
+def test_records_in_a_zone_body_change_nothing(api: Api):
     made = ok(api.post(PATH, zone(records=[record()])))
     assert made["records"] == []
     path = f"{PATH}/{made['id']}"
@@ -138,7 +138,7 @@ def test_records_in_a_zone_body_change_nothing(api: Api) -> None:
     assert again["records"] == [kept]
 
 
-def test_zone_body_may_be_larger_than_others(api: Api) -> None:
+def test_zone_body_may_be_larger_than_others(api: Api):
     made = ok(api.post(PATH, zone()))
     path = f"{PATH}/{made['id']}"
     padding = ["x" * 1000] * 2000
@@ -148,7 +148,7 @@ def test_zone_body_may_be_larger_than_others(api: Api) -> None:
     assert api.put(path, huge).status == 413
 
 
-def test_zones_show_their_records_in_order(api: Api) -> None:
+def test_zones_show_their_records_in_order(api: Api):
     paths = [
         f"{PATH}/{ok(api.post(PATH, zone(domain=d)))['id']}/records"
         for d in ("a.test", "b.test")
@@ -162,7 +162,7 @@ def test_zones_show_their_records_in_order(api: Api) -> None:
     assert [row for found in shown for row in found["records"]] == made
 
 
-def test_delete_removes_records_first_with_their_events(api: Api) -> None:
+def test_delete_removes_records_first_with_their_events(api: Api):
     group = group_id("a")
     made = ok(api.post(PATH, zone(distribution_groups=[group])))
     path = f"{PATH}/{made['id']}"
@@ -183,7 +183,7 @@ def test_delete_removes_records_first_with_their_events(api: Api) -> None:
 @pytest.mark.parametrize("count", [1, 20])
 def test_delete_needs_few_queries_whatever_the_records(
     api: Api, count: int, django_assert_max_num_queries: Any
-) -> None:
+):
     made = ok(api.post(PATH, zone()))
     for number in range(count):
         path = f"{PATH}/{made['id']}/records"
@@ -192,7 +192,7 @@ def test_delete_needs_few_queries_whatever_the_records(
         zones.delete(made["id"])
 
 
-def test_events_tell_what_happened(api: Api) -> None:
+def test_events_tell_what_happened(api: Api):
     groups = [group_id(name) for name in ("a", "b")]
     trail = Trail()
     made = ok(api.post(PATH, zone(distribution_groups=groups)))
@@ -207,6 +207,6 @@ def test_events_tell_what_happened(api: Api) -> None:
     ]
 
 
-def test_audited_rows_cannot_be_changed_in_bulk() -> None:
+def test_audited_rows_cannot_be_changed_in_bulk():
     with pytest.raises(TypeError, match="not audited"):
         Zone.objects.update(name="x")

@@ -44,7 +44,7 @@ FILE = "$TTL 60\nwww A 10.0.0.2\nnew A 10.0.0.3\nmx MX 10 a.test.\n"
 @pytest.mark.parametrize("reference", ["svc.test", "Svc.Test.", "Services"])
 def test_import_merges_by_default(
     api: Api, zone_id: str, tmp_path: Path, reference: str
-) -> None:
+):
     trail = Trail()
     text = run("import_zone", write(tmp_path, FILE), "--zone", reference)
     assert "+ www.svc.test 60 A 10.0.0.2" in text
@@ -55,7 +55,7 @@ def test_import_merges_by_default(
     assert {event.initiator_id for event in trail.events} == {"system"}
 
 
-def test_import_may_replace(api: Api, zone_id: str, tmp_path: Path) -> None:
+def test_import_may_replace(api: Api, zone_id: str, tmp_path: Path):
     path, trail = write(tmp_path, FILE), Trail()
     dry = run("import_zone", path, "--zone", zone_id, "--replace", "--dry-run")
     assert "~ www.svc.test 300 A 10.0.0.1 -> 60 10.0.0.2" in dry
@@ -68,9 +68,7 @@ def test_import_may_replace(api: Api, zone_id: str, tmp_path: Path) -> None:
     assert [r["content"] for r in shown] == ["10.0.0.2", "10.0.0.3"]
 
 
-def test_import_reads_standard_input(
-    zone_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_import_reads_standard_input(zone_id: str, monkeypatch: pytest.MonkeyPatch):
     stream: Any = io.TextIOWrapper(io.BytesIO(FILE.encode()))
     monkeypatch.setattr(sys, "stdin", stream)
     assert "2 added" in run("import_zone", "-", "--zone", zone_id)
@@ -86,14 +84,14 @@ def test_import_reads_standard_input(
 )
 def test_strict_import_of_a_faulty_file_changes_nothing(
     zone_id: str, tmp_path: Path, text: str, message: str
-) -> None:
+):
     trail = Trail()
     with pytest.raises(CommandError, match=message):
         run("import_zone", write(tmp_path, text), "--zone", zone_id, "--strict")
     assert trail.codes == []
 
 
-def test_import_refuses_what_it_cannot_read(zone_id: str, tmp_path: Path) -> None:
+def test_import_refuses_what_it_cannot_read(zone_id: str, tmp_path: Path):
     with pytest.raises(CommandError, match="no zone is known"):
         run("import_zone", write(tmp_path, FILE), "--zone", "x.test")
     with pytest.raises(CommandError, match="cannot read"):
@@ -109,7 +107,7 @@ def test_import_refuses_what_it_cannot_read(zone_id: str, tmp_path: Path) -> Non
         run("import_zone", str(huge), "--zone", zone_id)
 
 
-def test_export_of_an_import_is_the_same_bytes(zone_id: str, tmp_path: Path) -> None:
+def test_export_of_an_import_is_the_same_bytes(zone_id: str, tmp_path: Path):
     run("import_zone", write(tmp_path, FILE), "--zone", zone_id, "--replace")
     first = run("export_zone", "svc.test")
     assert first == (
@@ -122,13 +120,13 @@ def test_export_of_an_import_is_the_same_bytes(zone_id: str, tmp_path: Path) -> 
     assert Path(path).read_text(encoding="utf-8") == first
 
 
-def test_export_may_have_soa_and_ns(zone_id: str) -> None:
+def test_export_may_have_soa_and_ns(zone_id: str):
     text = run("export_zone", "svc.test", "--authority")
     assert "\tSOA\t" in text
     assert "\tNS\t" in text
 
 
-def test_export_says_what_goes_wrong(zone_id: str, tmp_path: Path) -> None:
+def test_export_says_what_goes_wrong(zone_id: str, tmp_path: Path):
     with pytest.raises(CommandError, match="no zone"):
         run("export_zone", "x.test")
     with pytest.raises(CommandError, match="cannot write"):

@@ -25,9 +25,7 @@ from dns.content import (
         ("fe80::1", "fe80::1"),
     ],
 )
-def test_unicast_nameserver_addresses_are_made_canonical(
-    text: str, canonical: str
-) -> None:
+def test_unicast_nameserver_addresses_are_made_canonical(text: str, canonical: str):
     assert parse_nameserver_ip(text) == canonical
     assert parse_nameserver_ip(canonical) == canonical
 
@@ -53,7 +51,7 @@ def test_unicast_nameserver_addresses_are_made_canonical(
         ("::ffff:224.0.0.1", "multicast"),
     ],
 )
-def test_other_nameserver_addresses_are_refused(text: str, reason: str) -> None:
+def test_other_nameserver_addresses_are_refused(text: str, reason: str):
     with pytest.raises(InvalidContentError, match=reason):
         parse_nameserver_ip(text)
 
@@ -70,9 +68,7 @@ def test_other_nameserver_addresses_are_refused(text: str, reason: str) -> None:
         ("CNAME", "localhost", "localhost"),
     ],
 )
-def test_record_content_is_made_canonical(
-    record_type: str, text: str, canonical: str
-) -> None:
+def test_record_content_is_made_canonical(record_type: str, text: str, canonical: str):
     assert canonical_content(record_type, text) == canonical
     assert canonical_content(record_type, canonical) == canonical
 
@@ -90,9 +86,7 @@ def test_record_content_is_made_canonical(
         ("a", "1.2.3.4", "not A, AAAA or CNAME"),
     ],
 )
-def test_other_record_content_is_refused(
-    record_type: str, text: str, reason: str
-) -> None:
+def test_other_record_content_is_refused(record_type: str, text: str, reason: str):
     with pytest.raises(InvalidContentError, match=reason):
         canonical_content(record_type, text)
 
@@ -100,7 +94,7 @@ def test_other_record_content_is_refused(
 @given(st.ip_addresses())
 def test_every_address_has_one_spelling(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
-) -> None:
+):
     spellings = {str(address), address.exploded, address.exploded.upper()}
     forms = set()
     for spelling in spellings:
@@ -112,7 +106,7 @@ def test_every_address_has_one_spelling(
 
 
 @given(st.sampled_from(["A", "AAAA", "CNAME", "MX"]), st.text(max_size=300))
-def test_no_content_crashes(record_type: str, text: str) -> None:
+def test_no_content_crashes(record_type: str, text: str):
     try:
         result = canonical_content(record_type, text)
     except InvalidContentError:

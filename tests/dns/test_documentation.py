@@ -22,7 +22,7 @@ def scripts() -> list[str]:
     return re.findall(r"```sh\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_every_finding_is_documented() -> None:
+def test_every_finding_is_documented():
     text = DOCS.read_text(encoding="utf-8")
     for code, rule in CATALOGUE.items():
         assert f"| `{code}` | {rule.severity.value} | {rule.meaning} |" in text
@@ -30,7 +30,7 @@ def test_every_finding_is_documented() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_commands_work_on_the_demo_data(tmp_path: Path) -> None:
+def test_commands_work_on_the_demo_data(tmp_path: Path):
     commands, requests = scripts()
     with migrated_database(tmp_path) as url:
         server = Server(tmp_path, database_url=url)

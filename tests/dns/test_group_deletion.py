@@ -11,7 +11,7 @@ from tests.resource_contract import ok
 pytestmark = pytest.mark.django_db
 
 
-def test_objects_that_lose_their_last_group_are_disabled(api: Api) -> None:
+def test_objects_that_lose_their_last_group_are_disabled(api: Api):
     kept, lost = group_id("kept"), group_id("lost")
     paths = []
     for path, body, field in (

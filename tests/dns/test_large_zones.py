@@ -95,7 +95,7 @@ def put(api: Api, path: str, text: bytes, query: str = "") -> Any:
 )
 def test_pieces_end_where_the_whole_would(
     api: Api, path: str, writes: list[int], second: bytes
-) -> None:
+):
     for text in (text_of("abcdefghij"), second):
         trail = Trail()
         shown = put(api, path, text, "?preview=true")
@@ -111,14 +111,12 @@ def test_pieces_end_where_the_whole_would(
     assert max(writes) == AT_ONCE
 
 
-def test_a_few_changes_are_one_transaction(
-    api: Api, path: str, writes: list[int]
-) -> None:
+def test_a_few_changes_are_one_transaction(api: Api, path: str, writes: list[int]):
     put(api, path, b"a 60 A 10.0.0.1\nb 60 A 10.0.0.1\nb 60 AAAA ::1\nc 60 A 10.0.0.1")
     assert writes == [AT_ONCE]
 
 
-def test_what_others_write_in_between_stands(api: Api, path: str) -> None:
+def test_what_others_write_in_between_stands(api: Api, path: str):
     names = ["between.svc.test", "j.svc.test"]
 
     def write(**kwargs: Any) -> None:
@@ -142,7 +140,7 @@ def test_what_others_write_in_between_stands(api: Api, path: str) -> None:
 @WITH_AND_WITHOUT_A_KEY
 def test_a_file_sent_again_finishes_what_was_cut_off(
     api: Api, path: str, writes: list[int], key: dict[str, str]
-) -> None:
+):
     def send(text: bytes) -> Answer:
         return api.call("PUT", f"{path}/zonefile", text, **key)
 
@@ -166,9 +164,7 @@ def test_a_file_sent_again_finishes_what_was_cut_off(
     assert max(writes) == AT_ONCE
 
 
-def test_who_sends_a_large_file_twice_at_once_gets_one_answer(
-    api: Api, path: str
-) -> None:
+def test_who_sends_a_large_file_twice_at_once_gets_one_answer(api: Api, path: str):
     key, text = {"Idempotency-Key": "1"}, text_of("abcdefghij")
     others: list[Answer] = []
 
@@ -196,7 +192,7 @@ def test_a_large_file_is_not_written_in_one_transaction(
     path: str,
     query: str,
     header: dict[str, str],
-) -> None:
+):
     monkeypatch.setattr(transactions, "MOST_CHANGES", 15)
     text = text_of("abcdefghij")
     refused = api.call("PUT", f"{path}/zonefile{query}", text, **header)
@@ -208,7 +204,7 @@ def test_a_large_file_is_not_written_in_one_transaction(
 @WITH_AND_WITHOUT_A_KEY
 def test_a_large_zone_is_deleted_in_pieces(
     api: Api, path: str, writes: list[int], key: dict[str, str]
-) -> None:
+):
     put(api, path, text_of("abcdefghij"))
     trail = Trail()
     assert api.delete(path, **key).status == 200
@@ -222,7 +218,7 @@ def test_a_large_zone_is_deleted_in_pieces(
 @pytest.mark.parametrize("chosen_in_the_list", [False, True])
 def test_the_admin_site_deletes_a_large_zone_in_pieces(
     api: Api, path: str, chosen_in_the_list: bool
-) -> None:
+):
     put(api, path, text_of("abcdefghij"))
     client = client_of(person("network_admin"))
     trail = Trail()
@@ -243,7 +239,7 @@ def test_the_admin_site_deletes_a_large_zone_in_pieces(
 
 def test_the_admin_site_tells_of_a_large_zone_without_trying(
     api: Api, path: str, writes: list[int]
-) -> None:
+):
     put(api, path, text_of("abcdefghij"))
     pk = path.rpartition("/")[2]
     client = client_of(person("network_admin"))
@@ -254,7 +250,7 @@ def test_the_admin_site_tells_of_a_large_zone_without_trying(
     assert writes == []
 
 
-def test_only_who_may_delete_a_zone_thins_it_out(api: Api, path: str) -> None:
+def test_only_who_may_delete_a_zone_thins_it_out(api: Api, path: str):
     put(api, path, text_of("abcdefghij"))
     pk = path.rpartition("/")[2]
     client = client_of(person("auditor"))
@@ -264,7 +260,7 @@ def test_only_who_may_delete_a_zone_thins_it_out(api: Api, path: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_admin_site_deletes_many_records_in_pieces(api: Api, path: str) -> None:
+def test_the_admin_site_deletes_many_records_in_pieces(api: Api, path: str):
     put(api, path, text_of("abcdefghij"))
     client = client_of(person("network_admin"))
     ids = list(Record.objects.order_by("id").values_list("pk", flat=True))

@@ -29,7 +29,7 @@ def assert_one_wins(answers: Sequence[Answer]) -> None:
     assert statuses == [200] + [409] * (len(answers) - 1), [a.json for a in answers]
 
 
-def test_one_of_many_gets_the_name_of_a_nameserver_group(api: Api) -> None:
+def test_one_of_many_gets_the_name_of_a_nameserver_group(api: Api):
     path = "/api/dns/nameservers"
     bodies = [nameserver_group(description=str(number)) for number in range(6)]
     trail = Trail()
@@ -38,7 +38,7 @@ def test_one_of_many_gets_the_name_of_a_nameserver_group(api: Api) -> None:
     assert trail.codes == ["nameserver.group.add"]
 
 
-def test_one_of_many_gets_the_domain_of_a_zone(api: Api) -> None:
+def test_one_of_many_gets_the_domain_of_a_zone(api: Api):
     spellings = [
         *("svc.test", "SVC.test", "svc.test.", "Svc.Test", "svc.TEST", "sVc.test"),
     ]
@@ -56,7 +56,7 @@ def test_one_of_many_gets_the_domain_of_a_zone(api: Api) -> None:
     ],
     ids=["cname", "identical"],
 )
-def test_one_of_many_gets_the_record(api: Api, bodies: list[dict[str, Any]]) -> None:
+def test_one_of_many_gets_the_record(api: Api, bodies: list[dict[str, Any]]):
     path = f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}/records"
     trail = Trail()
     assert_one_wins(posts(api, path, bodies))
@@ -64,7 +64,7 @@ def test_one_of_many_gets_the_record(api: Api, bodies: list[dict[str, Any]]) -> 
     assert trail.codes == ["dns.zone.record.create"]
 
 
-def test_alias_and_addresses_never_meet(api: Api) -> None:
+def test_alias_and_addresses_never_meet(api: Api):
     path = f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}/records"
     alias = record(type="CNAME", content="other.test")
     addresses = [record(content=f"10.0.0.{number}") for number in range(1, 6)]
@@ -74,7 +74,7 @@ def test_alias_and_addresses_never_meet(api: Api) -> None:
     assert types in ({"A"}, {"CNAME"})
 
 
-def test_record_into_a_zone_that_is_deleted_meanwhile(api: Api) -> None:
+def test_record_into_a_zone_that_is_deleted_meanwhile(api: Api):
     zone_id = ok(api.post(ZONES, zone()))["id"]
     token = api.token
     added, deleted = race(
@@ -90,7 +90,7 @@ def test_record_into_a_zone_that_is_deleted_meanwhile(api: Api) -> None:
 
 @pytest.mark.postgresql
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="needs PostgreSQL")
-def test_database_itself_keeps_aliases_alone(api: Api) -> None:
+def test_database_itself_keeps_aliases_alone(api: Api):
     """A write that by-passes our code still cannot break the rule."""
     from django.db import IntegrityError  # noqa: PLC0415
 

@@ -42,18 +42,16 @@ whatever = st.one_of(
         ("a.*", "a.*"),
     ],
 )
-def test_whole_and_relative_names(text: str, whole: str) -> None:
+def test_whole_and_relative_names(text: str, whole: str):
     assert name_in_zone(text, DOMAIN) == whole
 
 
-def test_a_domain_may_be_written_in_any_case_and_with_its_dot() -> None:
+def test_a_domain_may_be_written_in_any_case_and_with_its_dot():
     assert name_in_zone("www", "Svc.Test.") == "www.Svc.Test"
 
 
 @given(domains, domains)
-def test_every_name_below_a_domain_can_be_written_both_ways(
-    name: str, domain: str
-) -> None:
+def test_every_name_below_a_domain_can_be_written_both_ways(name: str, domain: str):
     whole = f"{name}.{domain}"
     assert name_in_zone(whole, domain) == whole
     assert name_in_zone(f"{whole}.", domain) == f"{whole}."
@@ -62,21 +60,19 @@ def test_every_name_below_a_domain_can_be_written_both_ways(
 
 
 @given(whatever, domains)
-def test_a_name_that_was_completed_stays(text: str, domain: str) -> None:
+def test_a_name_that_was_completed_stays(text: str, domain: str):
     once = name_in_zone(text, domain)
     assert name_in_zone(once, domain) == once
 
 
 @given(whatever, domains)
-def test_what_the_api_takes_the_page_takes_as_the_same_name(
-    text: str, domain: str
-) -> None:
+def test_what_the_api_takes_the_page_takes_as_the_same_name(text: str, domain: str):
     if not _errors(text, domain):
         assert canonical(name_in_zone(text, domain)) == canonical(text)
 
 
 @given(whatever, domains)
-def test_only_names_that_end_in_a_dot_can_lie_outside(text: str, domain: str) -> None:
+def test_only_names_that_end_in_a_dot_can_lie_outside(text: str, domain: str):
     found = name_in_zone(text, domain)
     try:
         outside = not is_subdomain(canonical(found).removeprefix("*."), domain)

@@ -39,7 +39,7 @@ def of_record(name: str, type_: str, content: str, ttl: int) -> list[FieldError]
 )
 def test_record_errors_come_in_deciding_order(
     record: tuple[str, str, str, int], said: dict[str, str]
-) -> None:
+):
     errors = [(error.field, error.message) for error in of_record(*record)]
     assert errors == list(said.items())
 
@@ -52,7 +52,7 @@ def test_record_errors_come_in_deciding_order(
 )
 def test_no_record_crashes_the_rules(
     name: str, record_type: str, content: str, ttl: int
-) -> None:
+):
     for error in of_record(name, record_type, content, ttl):
         assert error.field in {"name", "type", "content", "ttl"}
         assert len(error.message) < 400

@@ -55,7 +55,7 @@ def faults(text: str, *, strict: bool = False) -> tuple[Fault, ...]:
     return caught.value.faults
 
 
-def test_everything_a_zone_file_may_hold() -> None:
+def test_everything_a_zone_file_may_hold():
     zone = read_zone(EVERYTHING, domain="corp.lan")
     assert records(EVERYTHING) == [
         ("corp.lan", "A", "10.0.0.1", 60),
@@ -95,13 +95,11 @@ def test_everything_a_zone_file_may_hold() -> None:
         ("\n \n; nothing\n\t; at all", []),
     ],
 )
-def test_ways_to_write_the_same(
-    text: str, expected: list[tuple[str, str, str, int]]
-) -> None:
+def test_ways_to_write_the_same(text: str, expected: list[tuple[str, str, str, int]]):
     assert records(text) == expected
 
 
-def test_a_record_without_ttl_takes_the_nearest_default() -> None:
+def test_a_record_without_ttl_takes_the_nearest_default():
     soa = "@ 9 SOA ns. mail. 1 2 3 4 77\n"
     minimum = "@ SOA ns. mail. 1 2 3 4 77\n"
     assert records(minimum + "a A 1.1.1.1")[0][3] == 77
@@ -162,41 +160,39 @@ def test_a_record_without_ttl_takes_the_nearest_default() -> None:
         ("a 60 CNAME b\na 60 CNAME c", 2, 1, "must be alone"),
     ],
 )
-def test_faults_name_line_and_column(
-    text: str, line: int, column: int, words: str
-) -> None:
+def test_faults_name_line_and_column(text: str, line: int, column: int, words: str):
     [fault] = faults(text)
     assert (fault.line, fault.column) == (line, column)
     assert words in fault.message
 
 
-def test_all_faults_are_reported_up_to_twenty() -> None:
+def test_all_faults_are_reported_up_to_twenty():
     found = faults("bad. 60 A x\nok 60 A 1.1.1.1\nb 60 A y\n")
     assert [(f.line, f.column) for f in found] == [(1, 1), (1, 11), (3, 8)]
     assert str(found[2]).startswith("line 3, column 8: ")
     assert len(faults("a 60 A x\n" * 1000)) == 20
 
 
-def test_the_apex_is_known_in_every_spelling() -> None:
+def test_the_apex_is_known_in_every_spelling():
     text = "MÜNCHEN.de. 60 IN SOA a. b. 1 2 3 4 5\nmünchen.de. 60 NS a.\n"
     assert read_zone(text, domain="xn--mnchen-3ya.de") == ZoneFile((), ignored=2)
 
 
-def test_repeated_records_are_folded() -> None:
+def test_repeated_records_are_folded():
     zone = read_zone("a 60 A 1.1.1.1\nA 60 A 1.1.1.1\n", domain="corp.lan")
     assert zone == ZoneFile(
         records=(Record("a.corp.lan", "A", "1.1.1.1", 60),), repeated=1
     )
 
 
-def test_strict_reading_refuses_other_types() -> None:
+def test_strict_reading_refuses_other_types():
     text = "@ 60 NS ns\na 60 MX 1 b\n"
     assert len(read_zone(text, domain="corp.lan").skipped) == 1
     [fault] = faults(text, strict=True)
     assert (fault.line, fault.column) == (2, 6)
 
 
-def test_a_file_over_the_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_over_the_limits_is_refused(monkeypatch: pytest.MonkeyPatch):
     [fault] = faults(" " * (16 * 1024 * 1024 + 1))
     assert "longer than" in fault.message
     assert reader.MAX_ENTRIES == 100_000
@@ -242,7 +238,7 @@ def cost(kind: str, size: int) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_file_takes_bounded_time_and_memory(kind: str) -> None:
+def test_a_hostile_file_takes_bounded_time_and_memory(kind: str):
     spent, peak = cost(kind, 64 * 1024)
     # Tracing slows allocation down several times.
     assert spent < 10
@@ -252,13 +248,13 @@ def test_a_hostile_file_takes_bounded_time_and_memory(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_ten_hostile_megabytes_take_bounded_time_and_memory(kind: str) -> None:
+def test_ten_hostile_megabytes_take_bounded_time_and_memory(kind: str):
     spent, peak = cost(kind, 10 * 1024 * 1024)
     assert spent < 90
     assert peak < 100 * 1024 * 1024
 
 
-def test_long_messages_are_cut() -> None:
+def test_long_messages_are_cut():
     for start_text, repeated in HOSTILE.values():
         text = start_text + repeated * 5_000
         with contextlib.suppress(ZoneFileError):
@@ -278,7 +274,7 @@ pieces = st.sampled_from(
 
 @settings(max_examples=300)
 @given(st.one_of(st.text(max_size=200), st.lists(pieces, max_size=40).map(" ".join)))
-def test_no_text_crashes_the_reader(text: str) -> None:
+def test_no_text_crashes_the_reader(text: str):
     lines = text.count("\n") + text.count("\r") + 1
     found: tuple[Fault, ...] = ()
     try:

@@ -21,7 +21,7 @@ A2 = Record("a.corp.lan", "A", "10.0.0.2", 60, id="r2")
 B = Record("b.corp.lan", "CNAME", "a.corp.lan", 60, id="r3")
 
 
-def test_the_canonical_form_is_sorted_and_explicit() -> None:
+def test_the_canonical_form_is_sorted_and_explicit():
     records = [
         Record("z.corp.lan", "CNAME", "x.example", 5),
         Record("a.z.corp.lan", "A", "10.0.0.10", 5),
@@ -60,7 +60,7 @@ def check_round_trip(records: tuple[Record, ...]) -> None:
 @given(accounts.records("corp"))
 def test_export_import_export_gives_the_same_bytes(
     records: tuple[Record, ...],
-) -> None:
+):
     check_round_trip(records)
 
 
@@ -70,11 +70,11 @@ def test_export_import_export_gives_the_same_bytes(
 @given(accounts.records("corp"))
 def test_export_import_export_gives_the_same_bytes_many_times(
     records: tuple[Record, ...],
-) -> None:
+):
     check_round_trip(records)
 
 
-def test_names_too_long_for_a_file_are_left_out_and_listed() -> None:
+def test_names_too_long_for_a_file_are_left_out_and_listed():
     kept = Record(".".join(["a" * 62] * 4)[:249] + ".corp", "A", "1.1.1.1", 1)
     long = Record(".".join(["a" * 60] * 5) + ".corp", "A", "1.1.1.1", 1)
     records = [kept, long]
@@ -84,7 +84,7 @@ def test_names_too_long_for_a_file_are_left_out_and_listed() -> None:
     assert read_zone(write_zone("corp", records), domain="corp").records == (kept,)
 
 
-def test_a_name_of_255_characters_is_written() -> None:
+def test_a_name_of_255_characters_is_written():
     name = ".".join(["a" * 62] * 4)[:250] + ".corp"
     longest = Record(name, "A", "1.1.1.1", 1)
     alias = Record("b.corp", "CNAME", name, 1)
@@ -117,7 +117,7 @@ def long_records(draw: st.DrawFn) -> list[Record]:
 @given(long_records(), st.booleans())
 def test_reading_a_file_back_changes_nothing_however_long_names_are(
     records: list[Record], served: bool
-) -> None:
+):
     text = write_zone("corp", records, authority=served)
     file = read_zone(text, domain="corp")
     assert not compare(told(records, file), file.records)
@@ -125,7 +125,7 @@ def test_reading_a_file_back_changes_nothing_however_long_names_are(
         assert f"; left out, for a name is too long: {record.name} " in text
 
 
-def test_a_file_replaces_an_alias_whose_target_no_file_can_hold() -> None:
+def test_a_file_replaces_an_alias_whose_target_no_file_can_hold():
     target = ".".join(["a" * 60] * 5) + ".corp"
     alias = Record("b.corp", "CNAME", target, 60)
     file = read_zone("b 60 A 10.0.0.1\n", domain="corp")
@@ -141,7 +141,7 @@ def needs(program: str) -> str:
     return found
 
 
-def test_named_checkzone_accepts_an_export_with_authority(tmp_path: Path) -> None:
+def test_named_checkzone_accepts_an_export_with_authority(tmp_path: Path):
     records = [
         Record("corp.lan", "A", "10.0.0.1", 60),
         Record("corp.lan", "AAAA", "2001:db8::1", 60),
@@ -165,7 +165,7 @@ def test_named_checkzone_accepts_an_export_with_authority(tmp_path: Path) -> Non
     assert "warning" not in done.stdout.lower()
 
 
-def test_named_compilezone_reads_the_same_records(tmp_path: Path) -> None:
+def test_named_compilezone_reads_the_same_records(tmp_path: Path):
     """BIND's reading of our file, written out by BIND, is what we wrote."""
     records = (
         Record("corp.lan", "A", "10.0.0.1", 60),
@@ -184,13 +184,13 @@ def test_named_compilezone_reads_the_same_records(tmp_path: Path) -> None:
     assert read.ignored == 2
 
 
-def test_equal_zones_do_not_differ() -> None:
+def test_equal_zones_do_not_differ():
     diff = compare([A1, A2, B], [B, A2, A1])
     assert not diff
     assert diff.unchanged == 3
 
 
-def test_the_diff_tells_added_changed_and_removed() -> None:
+def test_the_diff_tells_added_changed_and_removed():
     slower = Record("a.corp.lan", "A", "10.0.0.1", 600)
     third = Record("c.corp.lan", "A", "10.0.0.3", 60)
     assert compare([A1, A2, B], [slower, B, third]) == Diff(
@@ -198,7 +198,7 @@ def test_the_diff_tells_added_changed_and_removed() -> None:
     )
 
 
-def test_the_only_record_of_its_name_and_type_is_changed_not_replaced() -> None:
+def test_the_only_record_of_its_name_and_type_is_changed_not_replaced():
     moved = Record("a.corp.lan", "A", "10.0.0.9", 60)
     elsewhere = Record("b.corp.lan", "CNAME", "x.example", 60)
     diff = compare([A1, B], [moved, elsewhere])
@@ -207,7 +207,7 @@ def test_the_only_record_of_its_name_and_type_is_changed_not_replaced() -> None:
     assert (both.added, both.changed, both.removed) == ((moved,), (), (A1, A2))
 
 
-def test_a_merge_removes_nothing_and_replaces_aliases_only() -> None:
+def test_a_merge_removes_nothing_and_replaces_aliases_only():
     moved = Record("a.corp.lan", "A", "10.0.0.9", 60)
     elsewhere = Record("b.corp.lan", "CNAME", "x.example", 60)
     diff = compare([A1, B], [moved, elsewhere], merge=True)
@@ -215,7 +215,7 @@ def test_a_merge_removes_nothing_and_replaces_aliases_only() -> None:
     assert merge_conflicts([A1, B], diff) == []
 
 
-def test_a_merge_that_puts_a_cname_beside_others_is_found() -> None:
+def test_a_merge_that_puts_a_cname_beside_others_is_found():
     beside = Record("b.corp.lan", "A", "10.0.0.9", 60)
     alias = Record("a.corp.lan", "CNAME", "x.example", 60)
     diff = compare([A1, B], [beside, alias], merge=True)
@@ -229,7 +229,7 @@ def unidentified(records: set[Record]) -> set[tuple[str, str, str, int]]:
 @given(accounts.records("corp"), accounts.records("corp"))
 def test_applying_a_diff_gives_the_wanted_zone(
     current: tuple[Record, ...], wanted: tuple[Record, ...]
-) -> None:
+):
     diff = compare(current, wanted)
     result = set(current) - set(diff.removed) - {c.before for c in diff.changed}
     result |= set(diff.added) | {c.after for c in diff.changed}

@@ -176,14 +176,14 @@ def first(page: Page, address: str) -> str:
     return addresses(page, "#result_list tbody th a")[0]
 
 
-def test_pages_of_every_day_bar_nobody(site: Site) -> None:
+def test_pages_of_every_day_bar_nobody(site: Site):
     page = site.page()
     lists = [f"/admin/{kind}/" for kind in ("access/policy", "dns/zone")]
     for address in ("/admin/", *(first(page, each) for each in lists)):
         assert findings(page, address) == []
 
 
-def test_pages_of_the_beginning_bar_nobody(site: Site, tmp_path: Path) -> None:
+def test_pages_of_the_beginning_bar_nobody(site: Site, tmp_path: Path):
     for_peers = {"SVC_GRPC_BIND": f"127.0.0.1:{free_port()}"}
     with running_server(tmp_path / "var", for_peers, command=GUNICORN) as server:
         page = site.context().new_page()
@@ -196,7 +196,7 @@ def test_pages_of_the_beginning_bar_nobody(site: Site, tmp_path: Path) -> None:
         assert findings(page) == []
 
 
-def test_what_a_webhook_was_sent_and_answered_bars_nobody(site: Site) -> None:
+def test_what_a_webhook_was_sent_and_answered_bars_nobody(site: Site):
     page = site.page()
     page.goto("/admin/delivery/subscription/add/")
     page.fill("[name=url]", "https://127.0.0.1/hook")
@@ -212,7 +212,7 @@ def test_what_a_webhook_was_sent_and_answered_bars_nobody(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_names_of_250_characters_bar_nobody_and_widen_no_page(site: Site) -> None:
+def test_names_of_250_characters_bar_nobody_and_widen_no_page(site: Site):
     page = site.page()
     peer = first(page, "/admin/inventory/peer/") + "?edit=1"
     renamed = (peer, first(page, "/admin/access/policy/"))
@@ -240,7 +240,7 @@ def rename(page: Page, address: str, name: str) -> str:
     return before
 
 
-def test_the_skip_link_leads_to_the_first_field_within_five_tabs(site: Site) -> None:
+def test_the_skip_link_leads_to_the_first_field_within_five_tabs(site: Site):
     page = site.page()
     objects = [
         first(page, "/admin/dns/zone/"),
@@ -258,7 +258,7 @@ def test_the_skip_link_leads_to_the_first_field_within_five_tabs(site: Site) -> 
             pytest.fail(f"no field within five tabs on {address}")
 
 
-def test_a_row_of_a_long_table_is_added_with_a_few_keys(site: Site) -> None:
+def test_a_row_of_a_long_table_is_added_with_a_few_keys(site: Site):
     page = site.page()
     page.goto(first(page, "/admin/dns/zone/"))
     page.get_by_role("link", name="Add a record", exact=True).focus()
@@ -268,7 +268,7 @@ def test_a_row_of_a_long_table_is_added_with_a_few_keys(site: Site) -> None:
     expect(page.locator(f"#id_records-{rows}-name")).to_have_value("typed")
 
 
-def test_menu_and_filters_are_drawers_on_phones(site: Site) -> None:
+def test_menu_and_filters_are_drawers_on_phones(site: Site):
     page = site.page(PHONE)
     page.goto("/admin/inventory/peer/")
     for button, drawer in (("Menu", "#menu"), ("Filter", "#changelist-filter")):
@@ -303,7 +303,7 @@ def fill(page: Page, selector: str, text: str) -> None:
     page.keyboard.type(text)
 
 
-def test_a_zone_and_its_record_are_made_with_the_keyboard_alone(site: Site) -> None:
+def test_a_zone_and_its_record_are_made_with_the_keyboard_alone(site: Site):
     page = site.page()
     page.goto("/admin/")
     follow(page, "#menu a[href='/admin/dns/zone/']")
@@ -322,7 +322,7 @@ def test_a_zone_and_its_record_are_made_with_the_keyboard_alone(site: Site) -> N
     assert "10.9.8.7" in page.locator("#result_list tbody tr").inner_text()
 
 
-def test_views_columns_and_files_of_a_list_bar_nobody(site: Site) -> None:
+def test_views_columns_and_files_of_a_list_bar_nobody(site: Site):
     page = site.page()
     page.goto("/admin/access/policy/?enabled__exact=1")
     page.get_by_text("Views", exact=True).click()
@@ -347,7 +347,7 @@ def test_views_columns_and_files_of_a_list_bar_nobody(site: Site) -> None:
     assert "posture" not in text.splitlines()[0]
 
 
-def test_the_search_over_everything_is_used_with_the_keyboard_alone(site: Site) -> None:
+def test_the_search_over_everything_is_used_with_the_keyboard_alone(site: Site):
     page = site.page()
     page.goto("/admin/dns/zone/")
     page.locator("#searchbar").focus()
@@ -387,7 +387,7 @@ def send(page: Page, button: str = "[type=submit]") -> None:
         page.click(button)
 
 
-def test_pages_of_those_who_are_not_signed_in_bar_nobody(site: Site) -> None:
+def test_pages_of_those_who_are_not_signed_in_bar_nobody(site: Site):
     made = site.page()
     made.goto("/admin/access/invite/add/")
     made.fill("[name=email]", "new@halden.internal")
@@ -410,7 +410,7 @@ def test_pages_of_those_who_are_not_signed_in_bar_nobody(site: Site) -> None:
     assert findings(page) == []
 
 
-def test_pages_of_errors_bar_nobody(site: Site) -> None:
+def test_pages_of_errors_bar_nobody(site: Site):
     page = site.page()
     group = first(page, "/admin/groups/group/")
     forbidden = re.sub("change/$", "delete/", group)  # `All` stays
@@ -428,7 +428,7 @@ def test_pages_of_errors_bar_nobody(site: Site) -> None:
     assert findings(page) == []
 
 
-def test_the_frame_of_the_api_documentation_bars_nobody(site: Site) -> None:
+def test_the_frame_of_the_api_documentation_bars_nobody(site: Site):
     # The viewer inside comes bundled; it has pale colours and buttons within buttons.
     assert findings(site.page(), "/api/docs", leaving_out="#swagger-ui > *") == []
 
@@ -436,7 +436,7 @@ def test_the_frame_of_the_api_documentation_bars_nobody(site: Site) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_page_bars_anybody(site: Site, part: int) -> None:
+def test_no_page_bars_anybody(site: Site, part: int):
     page, wrong, walked = site.page(), [], 0
     for _ in walk(page, part):
         wrong += findings(page)
@@ -446,7 +446,7 @@ def test_no_page_bars_anybody(site: Site, part: int) -> None:
 
 
 @pytest.mark.slow
-def test_no_page_that_asks_before_a_deed_bars_anybody(site: Site) -> None:
+def test_no_page_that_asks_before_a_deed_bars_anybody(site: Site):
     page = site.page()
     peer = first(page, "/admin/inventory/peer/")
     key = first(page, "/admin/access/setupkey/")

@@ -120,16 +120,16 @@ def assert_error(answer: Reply, status: int) -> None:
     ],
     ids=lambda body: repr(body[:24]),
 )
-def test_what_is_no_json_object_is_refused(wire: Wire, body: bytes) -> None:
+def test_what_is_no_json_object_is_refused(wire: Wire, body: bytes):
     assert_error(wire.call("POST", "/api/groups", body), 400)
 
 
-def test_an_announced_length_beyond_the_limit_is_refused_unread(wire: Wire) -> None:
+def test_an_announced_length_beyond_the_limit_is_refused_unread(wire: Wire):
     head = wire.head("POST", "/api/groups", f"Content-Length: {10**12}")
     assert_error(wire.send(head), 413)
 
 
-def test_a_valid_chunked_body_is_read(wire: Wire) -> None:
+def test_a_valid_chunked_body_is_read(wire: Wire):
     # Refused by a rule, not by its form: the chunks were put together.
     pieces = iter([b'{"name"', b": ", b'"  "', b"}"])
     answer = wire.call("POST", "/api/groups", pieces)
@@ -147,7 +147,7 @@ def test_a_valid_chunked_body_is_read(wire: Wire) -> None:
         b"",
     ],
 )
-def test_broken_chunks_are_400(wire: Wire, chunks: bytes) -> None:
+def test_broken_chunks_are_400(wire: Wire, chunks: bytes):
     head = wire.head("POST", "/api/groups", "Transfer-Encoding: chunked")
     assert_error(wire.send(head + chunks), 400)
 
@@ -188,7 +188,7 @@ def framed(wire: Wire, method: str, path: str, sent: bytes, *lines: str) -> list
 )
 def test_a_body_that_ends_early_is_400_though_what_came_is_valid(
     wire: Wire, method: str, path: str, sent: bytes, line: str
-) -> None:
+):
     for text in framed(wire, method, path, sent, line):
         answer = wire.send(text)
         assert_error(answer, 400)
@@ -205,24 +205,22 @@ def test_a_body_that_ends_early_is_400_though_what_came_is_valid(
         ({"Content-Type": "multipart/form-data; boundary=x"}, 415),
     ],
 )
-def test_encodings_that_are_not_read(
-    wire: Wire, headers: dict[str, str], status: int
-) -> None:
+def test_encodings_that_are_not_read(wire: Wire, headers: dict[str, str], status: int):
     body = b'{"name": "x"}'
     assert_error(wire.call("POST", "/api/groups", body, **headers), status)
 
 
 @pytest.mark.parametrize("length", [4097, 5000, 8200, 100_000])
-def test_an_overlong_path_is_414(wire: Wire, length: int) -> None:
+def test_an_overlong_path_is_414(wire: Wire, length: int):
     assert_error(wire.call("GET", "/api/groups/" + "x" * length), 414)
 
 
 @pytest.mark.parametrize("length", [8193, 100_000])
-def test_an_overlong_query_is_414(wire: Wire, length: int) -> None:
+def test_an_overlong_query_is_414(wire: Wire, length: int):
     assert_error(wire.call("GET", "/api/groups?name=" + "x" * length), 414)
 
 
-def test_head_answers_as_get_without_a_body(wire: Wire) -> None:
+def test_head_answers_as_get_without_a_body(wire: Wire):
     head, get = wire.call("HEAD", "/api/groups"), wire.call("GET", "/api/groups")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["content-length"] == str(len(get.body))
@@ -236,9 +234,7 @@ def test_head_answers_as_get_without_a_body(wire: Wire) -> None:
         ("Token \xff\xfe", "token invalid"),
     ],
 )
-def test_foreign_credentials_are_401(
-    wire: Wire, header: str | None, message: str
-) -> None:
+def test_foreign_credentials_are_401(wire: Wire, header: str | None, message: str):
     lines = () if header is None else (f"Authorization: {header}",)
     text = "".join(f"{line}\r\n" for line in ("Host: 127.0.0.1", *lines))
     for method, path in (("GET", "/api/groups"), ("DELETE", "/api/groups/x")):

@@ -15,7 +15,7 @@ def new_token(server: Server, user_id: str) -> tuple[Wire, str]:
     return wire, f"/api/users/{user_id}/tokens/{made['personal_access_token']['id']}"
 
 
-def test_a_blocked_user_is_refused_everywhere_at_once(server: Server) -> None:
+def test_a_blocked_user_is_refused_everywhere_at_once(server: Server):
     user: dict[str, Any] = {"role": "admin", "auto_groups": []}
     robot = {"name": "a robot", "is_service_user": True, **user}
     user_id = server.ask("POST", "/api/users", robot)["id"]
@@ -37,7 +37,7 @@ def test_a_blocked_user_is_refused_everywhere_at_once(server: Server) -> None:
     assert "of a blocked user" not in names
 
 
-def test_a_revoked_token_is_401(server: Server) -> None:
+def test_a_revoked_token_is_401(server: Server):
     me = server.ask("GET", "/api/users/current")["id"]
     wire, path = new_token(server, me)
     server.ask("DELETE", path)

@@ -63,7 +63,7 @@ def explorer(server: Server, browser: Browser) -> Iterator[Page]:
     page.close()
 
 
-def test_charts_write_bytes_with_units_and_follow_the_theme(explorer: Page) -> None:
+def test_charts_write_bytes_with_units_and_follow_the_theme(explorer: Page):
     dark: dict[str, Any] = explorer.evaluate(DRAWN)
     assert "4 MiB" in dark["amounts"]
     assert dark["hints"] == ["bytes: 3 MiB"] * 2

@@ -60,7 +60,7 @@ def kind_of(path: str) -> str:
     return "/".join(parts)
 
 
-def test_public_pages_break_nothing(server: Server, browser: Browser) -> None:
+def test_public_pages_break_nothing(server: Server, browser: Browser):
     visitor = Visitor(browser.new_page(), server.url)
     for path in ("/", "/nothing", "/invite/nobody", "/admin/login/"):
         visitor.open(path)
@@ -72,7 +72,7 @@ def test_public_pages_break_nothing(server: Server, browser: Browser) -> None:
     assert visitor.complaints == []
 
 
-def test_the_listener_hears_of_violations(server: Server, browser: Browser) -> None:
+def test_the_listener_hears_of_violations(server: Server, browser: Browser):
     visitor = Visitor(browser.new_page(), server.url)
     visitor.open("/")
     visitor.page.evaluate("document.body.setAttribute('style', 'color: red')")
@@ -84,9 +84,7 @@ def test_the_listener_hears_of_violations(server: Server, browser: Browser) -> N
 
 
 @pytest.mark.slow
-def test_no_page_of_the_admin_site_breaks_the_policy(
-    demo: Server, browser: Browser
-) -> None:
+def test_no_page_of_the_admin_site_breaks_the_policy(demo: Server, browser: Browser):
     visitor = Visitor(browser.new_page(), demo.url)
     visitor.open("/admin/login/")
     sign_in(visitor.page, DEMO_OWNER, owner_password(demo))
@@ -106,7 +104,7 @@ def test_no_page_of_the_admin_site_breaks_the_policy(
 @pytest.mark.slow
 def test_the_page_that_makes_the_first_owner_breaks_nothing(
     tmp_path: Path, browser: Browser
-) -> None:
+):
     with running_server(tmp_path / "var", command=GUNICORN) as server:
         visitor = Visitor(browser.new_page(), server.url)
         visitor.open("/setup")

@@ -63,7 +63,7 @@ def begin(browser: Browser, demo: Server, tmp_path: Any) -> Iterator[Begin]:
     assert [text for text in refused if "Content Security Policy" in text] == []
 
 
-def test_new_zone_with_five_records_by_paste(begin: Begin, demo: Server) -> None:
+def test_new_zone_with_five_records_by_paste(begin: Begin, demo: Server):
     operator = begin("New zone with five records by paste")
     page = operator.page
     operator.click("Zones")
@@ -90,7 +90,7 @@ def test_new_zone_with_five_records_by_paste(begin: Begin, demo: Server) -> None
 
 
 @pytest.mark.slow
-def test_move_30_peers_into_a_group(begin: Begin, demo: Server) -> None:
+def test_move_30_peers_into_a_group(begin: Begin, demo: Server):
     peers = [peer["id"] for peer in demo.ask("GET", "/api/peers")][:PEERS]
     for name, members in (("old office", peers), ("new office", peers[:2])):
         demo.ask("POST", "/api/groups", {"name": name, "peers": members})
@@ -123,7 +123,7 @@ def test_move_30_peers_into_a_group(begin: Begin, demo: Server) -> None:
     expect(page.get_by_text("58 events in all")).to_be_visible()
 
 
-def test_who_removed_a_peer_from_a_group(begin: Begin) -> None:
+def test_who_removed_a_peer_from_a_group(begin: Begin):
     operator = begin("Who removed a peer from a group last week, and from which group")
     operator.click("Audit trail")
     operator.click("Membership removed, last 7 days")
@@ -135,9 +135,7 @@ def test_who_removed_a_peer_from_a_group(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_what_became_different_and_one_of_it_taken_back(
-    begin: Begin, demo: Server
-) -> None:
+def test_what_became_different_and_one_of_it_taken_back(begin: Begin, demo: Server):
     body: dict[str, Any] = {
         "name": "compared",
         "domain": "compared.test",
@@ -162,7 +160,7 @@ def test_what_became_different_and_one_of_it_taken_back(
     ]
 
 
-def test_why_a_peer_does_not_resolve_a_name(begin: Begin) -> None:
+def test_why_a_peer_does_not_resolve_a_name(begin: Begin):
     operator = begin("Why does a peer not resolve a name, and what would change that")
     page = operator.page
     operator.find("elin-laptop")
@@ -182,7 +180,7 @@ def test_why_a_peer_does_not_resolve_a_name(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, demo: Server) -> None:
+def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, demo: Server):
     operator = begin("What breaks if a group goes, and delete it")
     page = operator.page
     operator.click("Groups")
@@ -203,7 +201,7 @@ def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, demo: Server) -
 
 
 @pytest.mark.slow
-def test_revoke_a_leaked_token(begin: Begin, demo: Server) -> None:
+def test_revoke_a_leaked_token(begin: Begin, demo: Server):
     printed = demo.manage("create_token", "--user", DEMO_OWNER, "--name", "leaked")
     [secret] = re.findall(r"mpt_\w+", printed)
     operator = begin("Revoke a leaked token")
@@ -226,7 +224,7 @@ def test_revoke_a_leaked_token(begin: Begin, demo: Server) -> None:
 @pytest.mark.slow
 def test_invite_a_person_who_then_signs_in(
     begin: Begin, browser: Browser, demo: Server
-) -> None:
+):
     operator = begin("Invite a person, who then signs in")
     page = operator.page
     operator.click("Invite a person")
@@ -264,7 +262,7 @@ def join(page: Page, link: str) -> None:
 
 
 @pytest.mark.slow
-def test_top_talkers_of_dropped_traffic(begin: Begin, demo: Server) -> None:
+def test_top_talkers_of_dropped_traffic(begin: Begin, demo: Server):
     loud = {"id": "loud", "name": "loud-peer"}
     drops = [
         traffic(source=loud, num_of_drops=10**6, window_end=moment()) for _ in range(3)
@@ -289,7 +287,7 @@ def test_top_talkers_of_dropped_traffic(begin: Begin, demo: Server) -> None:
 
 
 @pytest.mark.slow
-def test_watch_the_5xx_of_one_host_live(begin: Begin, demo: Server) -> None:
+def test_watch_the_5xx_of_one_host_live(begin: Begin, demo: Server):
     def answered(path: str, status: int, host: str = "failing.test") -> None:
         entry = proxy(host=host, path=path, status_code=status, timestamp=moment())
         demo.ask("POST", "/api/events/proxy", [entry])
@@ -315,7 +313,7 @@ def test_watch_the_5xx_of_one_host_live(begin: Begin, demo: Server) -> None:
 
 @pytest.mark.slow
 @by_mouse_and_keys
-def test_log_level_debug_for_ten_minutes(begin: Begin, keys: bool) -> None:
+def test_log_level_debug_for_ten_minutes(begin: Begin, keys: bool):
     operator = begin("Log level debug for ten minutes")
     operator.keys = keys
     page = operator.page
@@ -329,7 +327,7 @@ def test_log_level_debug_for_ten_minutes(begin: Begin, keys: bool) -> None:
 
 
 @pytest.mark.slow
-def test_add_a_record_to_a_zone(begin: Begin, demo: Server) -> None:
+def test_add_a_record_to_a_zone(begin: Begin, demo: Server):
     operator = begin("Add a record to a zone")
     page = operator.page
     operator.click("Zones")
@@ -351,7 +349,7 @@ def test_add_a_record_to_a_zone(begin: Begin, demo: Server) -> None:
 
 
 @pytest.mark.slow
-def test_undo_a_change(begin: Begin, demo: Server) -> None:
+def test_undo_a_change(begin: Begin, demo: Server):
     demo.ask("POST", "/api/groups", {"name": "by mistake", "peers": []})
     operator = begin("Undo a change")
     operator.page.reload()
@@ -368,7 +366,7 @@ def test_undo_a_change(begin: Begin, demo: Server) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_setup_key_and_the_peer_that_comes_online(begin: Begin, demo: Server) -> None:
+def test_a_setup_key_and_the_peer_that_comes_online(begin: Begin, demo: Server):
     operator = begin("Make a setup key and watch the peer come online")
     page = operator.page
     operator.click("Setup keys")
@@ -407,7 +405,7 @@ def test_a_setup_key_and_the_peer_that_comes_online(begin: Begin, demo: Server) 
 
 @pytest.mark.slow
 @by_mouse_and_keys
-def test_block_a_peer(begin: Begin, demo: Server, keys: bool) -> None:
+def test_block_a_peer(begin: Begin, demo: Server, keys: bool):
     name = "nuno-tablet" if keys else "rui-simulator"
     operator = begin("Block a peer")
     operator.keys = keys
@@ -422,7 +420,7 @@ def test_block_a_peer(begin: Begin, demo: Server, keys: bool) -> None:
 
 
 @pytest.mark.slow
-def test_where_a_request_was_refused(begin: Begin, demo: Server) -> None:
+def test_where_a_request_was_refused(begin: Begin, demo: Server):
     entry = proxy(host="refusing.test", path="/door", status_code=403)
     entry |= {"reason": "no such group", "timestamp": moment()}
     demo.ask("POST", "/api/events/proxy", [entry])
@@ -437,7 +435,7 @@ def test_where_a_request_was_refused(begin: Begin, demo: Server) -> None:
 
 
 @pytest.mark.slow
-def test_export_a_week_of_the_traffic_of_a_peer(begin: Begin, demo: Server) -> None:
+def test_export_a_week_of_the_traffic_of_a_peer(begin: Begin, demo: Server):
     peers = {peer["name"]: peer["id"] for peer in demo.ask("GET", "/api/peers")}
     mine = {"reporter_id": peers["elin-laptop"]}
     ages = (1, 6 * 24 * 60, 8 * 24 * 60)
@@ -456,7 +454,7 @@ def test_export_a_week_of_the_traffic_of_a_peer(begin: Begin, demo: Server) -> N
 
 @pytest.mark.slow
 @by_mouse_and_keys
-def test_rotate_a_key(begin: Begin, demo: Server, keys: bool) -> None:
+def test_rotate_a_key(begin: Begin, demo: Server, keys: bool):
     name = "gateways" if keys else "build servers"
     operator = begin("Rotate a token or key")
     operator.keys = keys
@@ -472,7 +470,7 @@ def test_rotate_a_key(begin: Begin, demo: Server, keys: bool) -> None:
 
 
 @pytest.mark.slow
-def test_subscribe_a_webhook(begin: Begin, demo: Server) -> None:
+def test_subscribe_a_webhook(begin: Begin, demo: Server):
     operator = begin("Send events to a webhook")
     page = operator.page
     operator.click("Subscriptions")
@@ -494,7 +492,7 @@ def test_subscribe_a_webhook(begin: Begin, demo: Server) -> None:
 
 
 @pytest.mark.slow
-def test_pictures_of_the_documentation(begin: Begin, demo: Server) -> None:
+def test_pictures_of_the_documentation(begin: Begin, demo: Server):
     """`make pictures` runs this one alone, so that they show the demo data as it comes."""
     [peer] = [
         p["id"] for p in demo.ask("GET", "/api/peers") if p["name"] == "elin-laptop"

@@ -130,7 +130,7 @@ def signed_in(site: Site, subject: str, **claims: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {site.provider.access_token(subject)}"}
 
 
-def test_pages_of_the_interface_are_served(site: Site) -> None:
+def test_pages_of_the_interface_are_served(site: Site):
     def served(path: str) -> tuple[int, str, bool]:
         status, headers, body = site.call("GET", path)
         return status, body, "immutable" in headers.get("Cache-Control", "")
@@ -147,7 +147,7 @@ def test_pages_of_the_interface_are_served(site: Site) -> None:
 
 def test_owner_named_in_the_configuration_signs_in_first_and_reads_everything(
     site: Site,
-) -> None:
+):
     asked = site.call("GET", "/api/instance")
     assert (asked[0], asked[2]) == (200, {"setup_required": False})
     assert site.call("GET", "/api/users/current")[0] == 401
@@ -175,7 +175,7 @@ def test_owner_named_in_the_configuration_signs_in_first_and_reads_everything(
     assert (status, "pending" in refusal["message"]) == (403, True)
 
 
-def test_service_keeps_its_own_name_with_admin_site_and_setup(site: Site) -> None:
+def test_service_keeps_its_own_name_with_admin_site_and_setup(site: Site):
     status, _, page = site.call("GET", "/admin/login/", host="mesh.company")
     assert status == 200
     assert "Mesh management" in page

@@ -121,7 +121,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield started
 
 
-def test_what_is_left_out_is_there() -> None:
+def test_what_is_left_out_is_there():
     for page, reasons in LEFT_OUT.items():
         for part, reason in reasons.items():
             assert part in "\n".join(commands(page)), page
@@ -134,7 +134,7 @@ def test_what_is_left_out_is_there() -> None:
 @pytest.mark.parametrize(
     "page", [x for x in PAGES if x not in OTHER_TESTS and runnable(x)]
 )
-def test_the_commands_of_a_page_work(page: str, demo: Server, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_work(page: str, demo: Server, tmp_path: Path):
     (tmp_path / "var").symlink_to(demo.folder)
     script = "\n".join([*VARIABLES, *runnable(page)])
     for written, here in {

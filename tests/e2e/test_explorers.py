@@ -42,7 +42,7 @@ def operator(server: Server, browser: Browser) -> Iterator[Operator]:
 
 def test_a_live_list_follows_its_filter_and_holds_at_times(
     operator: Operator,
-) -> None:
+):
     def failed(host: str, path: str, status: int = 503) -> None:
         now = moment()
         operator.send(
@@ -82,7 +82,7 @@ def test_a_live_list_follows_its_filter_and_holds_at_times(
     expect(rows).to_have_count(5)
 
 
-def test_charts_have_a_table_whose_rows_lead_on_by_keyboard(operator: Operator) -> None:
+def test_charts_have_a_table_whose_rows_lead_on_by_keyboard(operator: Operator):
     operator.send("proxy", proxy(host="only.internal", timestamp=moment()))
     page = operator.page
     page.goto(f"{page.url}events/proxyentry/?search=only.internal")
@@ -94,7 +94,7 @@ def test_charts_have_a_table_whose_rows_lead_on_by_keyboard(operator: Operator) 
     page.wait_for_url("**host=only.internal**")
 
 
-def test_any_time_charts_what_the_list_shows(operator: Operator) -> None:
+def test_any_time_charts_what_the_list_shows(operator: Operator):
     times = moment(), moment(3 * 24 * 60)
     entries = [proxy(host="whole.internal", timestamp=time) for time in times]
     operator.send("proxy", *entries)
@@ -104,7 +104,7 @@ def test_any_time_charts_what_the_list_shows(operator: Operator) -> None:
     expect(page.get_by_text("2 requests in all")).to_be_visible()
 
 
-def test_a_name_is_suggested_and_taken_for_its_object(operator: Operator) -> None:
+def test_a_name_is_suggested_and_taken_for_its_object(operator: Operator):
     [everybody] = operator.server.ask("GET", "/api/groups?name=All")
     page = operator.page
     page.goto(f"{page.url}events/auditevent/")
@@ -117,7 +117,7 @@ def test_a_name_is_suggested_and_taken_for_its_object(operator: Operator) -> Non
     expect(page.locator("[name=group_id]")).to_have_value("All")
 
 
-def test_pages_that_ask_for_a_name_suggest_some(operator: Operator) -> None:
+def test_pages_that_ask_for_a_name_suggest_some(operator: Operator):
     page, first = operator.page, operator.page.url
     for path, field in (("graph/?focus=", "focus"), ("reach/", "destination")):
         page.goto(f"{first}access/{path}")
@@ -134,7 +134,7 @@ def test_pages_that_ask_for_a_name_suggest_some(operator: Operator) -> None:
 
 def test_a_chosen_filter_is_in_the_address_and_empty_ones_are_not(
     operator: Operator,
-) -> None:
+):
     operator.send("proxy", proxy(host=HOST, timestamp=moment()))
     page = operator.page
     home = page.url
@@ -156,7 +156,7 @@ def test_a_chosen_filter_is_in_the_address_and_empty_ones_are_not(
     expect(page.locator(".errornote")).to_have_count(0)
 
 
-def test_an_export_of_the_page_is_a_file(operator: Operator) -> None:
+def test_an_export_of_the_page_is_a_file(operator: Operator):
     operator.send("proxy", proxy(host="file.internal", timestamp=moment()))
     page = operator.page
     page.goto(f"{page.url}events/proxyentry/?host=file.internal")

@@ -121,7 +121,7 @@ def stored(url: str) -> tuple[set[str], set[str]]:
 @pytest.mark.parametrize("synchronous", [True, False])
 def test_a_promoted_standby_takes_over_with_all_that_was_acknowledged(
     tmp_path: Path, synchronous: bool
-) -> None:
+):
     with pair(synchronous=synchronous) as (primary, standby):
         hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
         url = f"postgresql://postgres:secretpass@{hosts}/postgres"

@@ -171,7 +171,7 @@ def check_frozen(
 
 def test_a_frozen_database_silences_neither_liveness_nor_metrics(
     tmp_path: Path, cluster: Cluster
-) -> None:
+):
     with deployed(tmp_path / "var", {"SVC_WORKERS": "2"}) as deployment:
         check_frozen(deployment, cluster.freeze, cluster.thaw, 40)
         assert "Traceback" not in deployment.server.printed()
@@ -180,7 +180,7 @@ def test_a_frozen_database_silences_neither_liveness_nor_metrics(
 
 def test_peers_keep_their_streams_over_a_frozen_database(
     tmp_path: Path, cluster: Cluster
-) -> None:
+):
     with deployed(tmp_path / "var") as deployment:
 
         async def scenario() -> None:
@@ -215,9 +215,7 @@ def served(folder: Path, url: str, settings: Mapping[str, str]) -> Iterator[Depl
         server.stop()
 
 
-def test_a_frozen_pooler_is_like_a_frozen_database(
-    tmp_path: Path, cluster: Cluster
-) -> None:
+def test_a_frozen_pooler_is_like_a_frozen_database(tmp_path: Path, cluster: Cluster):
     with own_database(cluster.url) as url, running_pgbouncer(url) as port:
         through = f"postgresql://postgres@127.0.0.1:{port}/{NAME}"
         settings = {"SVC_DATABASE_POOLER_URL": through, "SVC_WORKERS": "2"}
@@ -227,7 +225,7 @@ def test_a_frozen_pooler_is_like_a_frozen_database(
 
 def test_a_cut_link_to_the_database_is_like_a_frozen_one(
     tmp_path: Path, cluster: Cluster
-) -> None:
+):
     with linked(cluster.port) as link:
         url = cluster.url.replace(f":{cluster.port}/", f":{link.port}/")
         settings = {"SVC_WORKERS": "2"}
@@ -237,7 +235,7 @@ def test_a_cut_link_to_the_database_is_like_a_frozen_one(
 
 def test_a_stopped_database_behind_nginx_is_503_until_it_is_back(
     tmp_path: Path, cluster: Cluster
-) -> None:
+):
     hosts = {
         "SVC_ALLOWED_HOSTS": f"{HOST},127.0.0.1",
         "SVC_TRUSTED_PROXIES": "127.0.0.1",

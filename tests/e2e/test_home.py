@@ -32,7 +32,7 @@ def page(server: Server, browser: Browser) -> Iterator[Page]:
 
 def test_the_page_renews_itself_and_a_number_leads_to_its_list(
     page: Page, server: Server
-) -> None:
+):
     def end_soon(name: str) -> None:
         body = {"name": name, "type": "reusable", "expires_in": DAY, "auto_groups": []}
         server.ask("POST", "/api/setup-keys", body)
@@ -55,7 +55,7 @@ def test_the_page_renews_itself_and_a_number_leads_to_its_list(
     expect(page.locator("#result_list")).to_contain_text("soon")
 
 
-def test_a_page_that_nobody_sees_asks_for_nothing(page: Page) -> None:
+def test_a_page_that_nobody_sees_asks_for_nothing(page: Page):
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.away})")
@@ -68,7 +68,7 @@ def test_a_page_that_nobody_sees_asks_for_nothing(page: Page) -> None:
     assert len(asked) == 1
 
 
-def test_a_page_that_cannot_be_renewed_says_so_and_stays(page: Page) -> None:
+def test_a_page_that_cannot_be_renewed_says_so_and_stays(page: Page):
     shown = page.locator("#home time").inner_text()
     page.context.clear_cookies()
     page.clock.run_for(LATER)

@@ -90,12 +90,12 @@ def kill_and_retry(server: Server, points: int) -> None:
     assert everything == counted["total_records"] == (points + 1) * EVENTS
 
 
-def test_a_killed_worker_leaves_no_partial_batch(server: Server) -> None:
+def test_a_killed_worker_leaves_no_partial_batch(server: Server):
     kill_and_retry(server, 3)
 
 
 @pytest.mark.slow
 def test_killed_workers_leave_no_partial_batch_at_a_dozen_points(
     server: Server,
-) -> None:
+):
     kill_and_retry(server, 12)

@@ -26,7 +26,7 @@ def asked(connection: Connection, message: bytes) -> Any:
 @pytest.mark.slow
 def test_none_is_older_than_what_another_process_has_acknowledged(
     tmp_path: Path,
-) -> None:
+):
     with running_server(tmp_path / "one", None, "owner", GUNICORN) as one:
         url = one.database_url or f"sqlite:///{one.folder / 'db.sqlite3'}"
         with Server(tmp_path / "other", database_url=url, command=GUNICORN) as other:

@@ -111,7 +111,7 @@ def killed_after(process: "subprocess.Popen[bytes]") -> Iterator[None]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_open_pipe_is_stored_soon_and_a_signal_ends_with_the_counts(
     installation: Installation, number: int
-) -> None:
+):
     process = installation.start("-", stdin=subprocess.PIPE)
     with killed_after(process):
         assert process.stdin is not None
@@ -129,7 +129,7 @@ def test_an_open_pipe_is_stored_soon_and_a_signal_ends_with_the_counts(
         )
 
 
-def test_tail_follows_a_log_through_its_rotation(installation: Installation) -> None:
+def test_tail_follows_a_log_through_its_rotation(installation: Installation):
     log = installation.folder / "access.log"
     log.write_bytes((combined(1) + b"\n") * 3)
     tail = subprocess.Popen(
@@ -190,7 +190,7 @@ class Shipper:
 
 @pytest.mark.sqlite
 @pytest.mark.slow
-def test_the_shipped_configuration_sends_each_request_once(tmp_path: Path) -> None:
+def test_the_shipped_configuration_sends_each_request_once(tmp_path: Path):
     """The service is away at first, the log is rotated, the shipper killed."""
     log = tmp_path / "json.log"
     nginx_port = free_port()

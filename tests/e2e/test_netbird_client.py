@@ -46,7 +46,7 @@ def _key(number: int) -> str:
 
 def test_the_reference_client_works_unmodified(
     server: Server, token: str, tmp_path: Path
-) -> None:
+):
     if not PYTHON.exists():
         if os.environ.get("CI") == "true":
             pytest.fail(f"{PYTHON} is missing: `make test` installs it")

@@ -62,7 +62,7 @@ def most(answer: str, group_by: list[str]) -> dict[str, Any]:
     return first
 
 
-def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -> None:
+def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path):
     _, groups, nameservers, records, trail = run_blocks(
         server, tmp_path, blocks("First five minutes")
     )
@@ -94,9 +94,7 @@ def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -
     assert {email for _, email, *_ in events} == {"owner@mesh.internal"}
 
 
-def test_the_questions_to_the_streams_are_answered(
-    demo: Server, tmp_path: Path
-) -> None:
+def test_the_questions_to_the_streams_are_answered(demo: Server, tmp_path: Path):
     variables = blocks("First five minutes")[:1]
     questions = blocks("A question to each stream")
     assert len(questions) == 3
@@ -108,7 +106,7 @@ def test_the_questions_to_the_streams_are_answered(
     assert most(proxy, ["source_ip", "host"])["value"] > 0
 
 
-def test_the_questions_about_events_are_answered(demo: Server, tmp_path: Path) -> None:
+def test_the_questions_about_events_are_answered(demo: Server, tmp_path: Path):
     variables, *questions = blocks("Three questions", BASE_DIR / "docs" / "events.md")
     assert len(questions) == 3
     _, audit, traffic, proxy = run_blocks(demo, tmp_path, [variables, *questions])
@@ -128,7 +126,7 @@ def wait_for_first_head(server: Server) -> None:
 
 def test_a_change_is_planned_applied_taken_back_and_proven(
     demo: Server, tmp_path: Path
-) -> None:
+):
     (tmp_path / ".venv").symlink_to(sys.prefix)
     (tmp_path / "manage.py").symlink_to(BASE_DIR / "manage.py")
     wait_for_first_head(demo)
@@ -150,9 +148,7 @@ def test_a_change_is_planned_applied_taken_back_and_proven(
     assert "published heads were compared" in published
 
 
-def test_a_write_that_breaks_a_promise_is_refused_as_told(
-    demo: Server, tmp_path: Path
-) -> None:
+def test_a_write_that_breaks_a_promise_is_refused_as_told(demo: Server, tmp_path: Path):
     title = "A promise that every write keeps"
     story = blocks("First five minutes")[:1] + blocks(title)
     _, refused = run_blocks(demo, tmp_path, story)

@@ -100,7 +100,7 @@ def kill_again_and_again(server: Server, load: Load) -> None:
 @pytest.mark.timeout(600)  # a start takes half a minute on a machine that is overloaded
 def test_killed_servers_refuse_no_start_and_halve_and_repeat_no_write(
     tmp_path: Path,
-) -> None:
+):
     with migrated_database(tmp_path / "var", "owner") as url:
         server = Server(tmp_path / "var", database_url=url, SVC_WORKERS="3")
         try:

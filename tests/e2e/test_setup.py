@@ -22,7 +22,7 @@ def printed_codes(server: Server) -> list[str]:
     return until(lambda: re.findall(code, server.printed()), "a code in the log", 20)
 
 
-def test_first_owner_needs_nothing_but_the_api(tmp_path: Path) -> None:
+def test_first_owner_needs_nothing_but_the_api(tmp_path: Path):
     with running_server(tmp_path / "var", command=GUNICORN) as server:
         printed = printed_codes(server)
         assert len(printed) == 1, server.printed()
@@ -48,6 +48,6 @@ def test_first_owner_needs_nothing_but_the_api(tmp_path: Path) -> None:
             assert str(secret) not in server.printed()
 
 
-def test_a_server_with_an_owner_prints_no_code(server: Server) -> None:
+def test_a_server_with_an_owner_prints_no_code(server: Server):
     assert server.get("/api/instance").json == {"setup_required": False}
     assert "setup_code" not in server.printed()

@@ -125,7 +125,7 @@ def is_let_in(browser: Browser) -> bool:
     ],
 )
 @pytest.mark.sqlite
-def test_others_are_answered_and_let_in(tmp_path: Path, everywhere: bool) -> None:
+def test_others_are_answered_and_let_in(tmp_path: Path, everywhere: bool):
     extra = {"SVC_TRUSTED_PROXIES": "127.0.0.1/32", "SVC_WORKERS": str(WORKERS)}
     with running_server(tmp_path / "var", extra, "owner", GUNICORN) as server:
         api = Browser(server, server.token)

@@ -34,7 +34,7 @@ def get(server: Server, path: str) -> Any:
 
 def test_pages_name_files_by_their_content_and_browsers_keep_them(
     server: Server, page: str
-) -> None:
+):
     paths = LINK.findall(page)
     assert len(paths) > 4
     for path in paths:
@@ -45,7 +45,7 @@ def test_pages_name_files_by_their_content_and_browsers_keep_them(
             assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-def test_files_are_compressed(server: Server, page: str) -> None:
+def test_files_are_compressed(server: Server, page: str):
     [path] = [path for path in LINK.findall(page) if "/admin/css/base." in path]
     with get(server, path) as answer:
         assert answer.headers["Content-Encoding"] == "gzip"
@@ -59,7 +59,7 @@ def test_files_are_compressed(server: Server, page: str) -> None:
         assert "immutable" in answer.headers["Cache-Control"]
 
 
-def test_plain_names_work_but_are_asked_for_again(server: Server) -> None:
+def test_plain_names_work_but_are_asked_for_again(server: Server):
     with get(server, "/static/adminsite/admin.css") as answer:
         assert "immutable" not in answer.headers["Cache-Control"]
 
@@ -79,7 +79,7 @@ class TestCollecting:
         collect()
         return root
 
-    def test_happens_once_and_again_when_files_were_lost(self, root: Path) -> None:
+    def test_happens_once_and_again_when_files_were_lost(self, root: Path):
         manifest = root / "staticfiles.json"
         first = manifest.stat().st_mtime_ns
         collect()
@@ -88,7 +88,7 @@ class TestCollecting:
         collect()
         assert manifest.stat().st_mtime_ns > first
 
-    def test_files_of_the_last_version_stay_and_older_ones_go(self, root: Path) -> None:
+    def test_files_of_the_last_version_stay_and_older_ones_go(self, root: Path):
         manifest, stamp = root / "staticfiles.json", root / ".collected"
         hashed = "old.0123456789ab.css"
         for name in (hashed, f"{hashed}.gz"):
@@ -109,13 +109,13 @@ class TestCollecting:
 
     def test_a_folder_that_cannot_be_written_stops_no_start(
         self, root: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    ):
         shutil.rmtree(root)
         root.write_text("a file where the folder should be")
         collect()
         assert "static files keep plain names" in caplog.text
 
-    def test_a_manifest_that_was_cut_off_is_made_anew(self, root: Path) -> None:
+    def test_a_manifest_that_was_cut_off_is_made_anew(self, root: Path):
         manifest = root / "staticfiles.json"
         whole = json.loads(manifest.read_text())["paths"]
         manifest.write_text("")

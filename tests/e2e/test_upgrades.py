@@ -45,7 +45,7 @@ def code_of(version: str, folder: Path) -> Path:
 @pytest.mark.parametrize(
     "old", sorted(SCHEMAS.glob("*.zip")), ids=lambda path: path.stem
 )
-def test_clients_notice_nothing_of_an_upgrade(old: Path, tmp_path: Path) -> None:
+def test_clients_notice_nothing_of_an_upgrade(old: Path, tmp_path: Path):
     with own_database() as url:
         environ = {"SVC_SECRET_KEY": SECRET} | (
             {"SVC_DATABASE_URL": url} if url else {}

@@ -19,12 +19,12 @@ from events.addresses import canonical_address, host_of
         ("", ""),
     ],
 )
-def test_hosts_are_told_from_ports(written: str, host: str) -> None:
+def test_hosts_are_told_from_ports(written: str, host: str):
     assert host_of(written) == host
 
 
 @pytest.mark.parametrize("text", ["{}", "[{}]:80", "fe80::1%{}"])
-def test_long_texts_are_no_addresses_and_not_remembered(text: str) -> None:
+def test_long_texts_are_no_addresses_and_not_remembered(text: str):
     tracemalloc.start()
     try:
         for number in range(100):
@@ -35,6 +35,6 @@ def test_long_texts_are_no_addresses_and_not_remembered(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1.2.3.4:80", "[::1]", "fe80::1%" + "x" * 100, ""])
-def test_nothing_else_is_taken_for_an_address(text: str) -> None:
+def test_nothing_else_is_taken_for_an_address(text: str):
     with pytest.raises(ValueError, match="is not an IP address"):
         canonical_address(text)

@@ -79,7 +79,7 @@ def site() -> Client:
 
 def test_lists_offer_no_writing_and_nothing_can_be_added_changed_or_deleted(
     site: Client,
-) -> None:
+):
     for model in MODELS:
         listed = page("changelist", model)
         answer = site.get(listed)
@@ -105,7 +105,7 @@ def test_lists_offer_no_writing_and_nothing_can_be_added_changed_or_deleted(
 
 
 @pytest.mark.usefixtures("site")
-def test_models_refuse_writes_beside_ingest() -> None:
+def test_models_refuse_writes_beside_ingest():
     models: tuple[Any, ...] = (TrafficEvent, ProxyEntry)
     for model in models:
         row = model.objects.order_by("pk").first()
@@ -121,7 +121,7 @@ def test_models_refuse_writes_beside_ingest() -> None:
                 write()
 
 
-def test_one_event_is_shown_whole_and_escaped(site: Client) -> None:
+def test_one_event_is_shown_whole_and_escaped(site: Client):
     text = shown(site, "change", ProxyEntry, "a/b")
     assert "/&lt;script&gt;" in text
     assert "<script>&quot;" not in text
@@ -130,7 +130,7 @@ def test_one_event_is_shown_whole_and_escaped(site: Client) -> None:
 
 def test_an_audit_event_shows_its_changes_and_its_object_and_is_found_from_there(
     site: Client,
-) -> None:
+):
     event = AuditEvent.objects.get(activity_code="group.update")
     text = shown(site, "change", AuditEvent, event.pk)
     assert "<td>Before</td><td>After &lt;b&gt;</td>" in text
@@ -145,7 +145,7 @@ def test_an_audit_event_shows_its_changes_and_its_object_and_is_found_from_there
     assert "group.update" in listed
 
 
-def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
+def test_a_token_event_leads_to_the_token_and_back(site: Client):
     owner: Any = get_user(site)
     token = access_tokens.create({"name": "cli", "expires_in": 1}, owner.pk)
     event = AuditEvent.objects.get(
@@ -159,7 +159,7 @@ def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
     assert f"access token of {owner.name}" in listed.content.decode()
 
 
-def test_lists_show_seconds_in_utc_and_names(site: Client) -> None:
+def test_lists_show_seconds_in_utc_and_names(site: Client):
     text = shown(site, "changelist", TrafficEvent)
     row = TrafficEvent.objects.get(id="flow-1")
     assert row.time.strftime("%Y-%m-%d %H:%M:%S") in text
@@ -168,7 +168,7 @@ def test_lists_show_seconds_in_utc_and_names(site: Client) -> None:
     assert "2.0 KiB" in text
 
 
-def test_what_only_a_later_version_knows_is_shown_by_its_code(site: Client) -> None:
+def test_what_only_a_later_version_knows_is_shown_by_its_code(site: Client):
     event = AuditEvent(activity_code="of.tomorrow")
     event.save()
     back = reverse("admin-audit-revert", args=[event.pk])
@@ -219,7 +219,7 @@ def test_what_only_a_later_version_knows_is_shown_by_its_code(site: Client) -> N
 )
 def test_changes_read_as_text_with_names(
     changes: dict[str, Any], before: str, after: str
-) -> None:
+):
     assert KNOWN in mentioned_ids([KNOWN])
     table = change_table(changes, {KNOWN: ObjectPage("laptop", "/p")})
     assert f"<td>{before}</td><td>{after}</td>" in table
@@ -243,7 +243,7 @@ def shown_and_charted(
 
 def test_a_page_its_charts_and_the_api_show_the_same_for_the_same_query(
     site: Client,
-) -> None:
+):
     asked = [
         (TrafficEvent, "type=TYPE_DROP", 1),
         (TrafficEvent, "protocol=6", 2),
@@ -279,7 +279,7 @@ def test_a_page_its_charts_and_the_api_show_the_same_for_the_same_query(
 
 def test_a_list_costs_a_fixed_number_of_queries_and_counts_nothing(
     site: Client,
-) -> None:
+):
     batches.ingest_events(TRAFFIC, [traffic() for _ in range(150)])
     batches.ingest_events(PROXY, [proxy(user_id="u") for _ in range(150)])
     queries = ("", "live=1", "search=a", f"user_id={GONE}&start_date=-7d", "cursor=x")
@@ -291,7 +291,7 @@ def test_a_list_costs_a_fixed_number_of_queries_and_counts_nothing(
         assert not any("COUNT(" in sql for sql in ours)
 
 
-def test_charts_ask_the_summary_and_load_nothing_from_elsewhere(site: Client) -> None:
+def test_charts_ask_the_summary_and_load_nothing_from_elsewhere(site: Client):
     for model, stream in STREAM_PATHS.items():
         text = shown(site, "changelist", model)
         assert f'data-url="/api/events/{stream}/summary"' in text
@@ -328,7 +328,7 @@ def named(site: Client) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("named")
-def test_filters_take_what_people_call_it(site: Client) -> None:
+def test_filters_take_what_people_call_it(site: Client):
     asked = [
         (TrafficEvent, ("source", "RUI-laptop"), 1),
         (TrafficEvent, ("source", "100.64.7.1"), 1),
@@ -355,7 +355,7 @@ def test_filters_take_what_people_call_it(site: Client) -> None:
 
 
 @pytest.mark.usefixtures("named")
-def test_a_word_that_stands_for_nothing_is_said(site: Client) -> None:
+def test_a_word_that_stands_for_nothing_is_said(site: Client):
     every: Any = [(model, admin.site.get_model_admin(model)) for model in MODELS]
     for model, name in [(model, n) for model, known in every for n in known.named]:
         text = site.get(page("changelist", model), {name: "<xyzzy>"}).content.decode()
@@ -364,7 +364,7 @@ def test_a_word_that_stands_for_nothing_is_said(site: Client) -> None:
         assert "Nothing matches" not in text
 
 
-def test_a_word_that_fits_several_asks_which(site: Client) -> None:
+def test_a_word_that_fits_several_asks_which(site: Client):
     first, second = peer("twin-1", ip="100.64.7.2"), peer("twin-2")
     answer = site.get(page("changelist", TrafficEvent), {"source": "twin"})
     text = answer.content.decode()
@@ -372,7 +372,7 @@ def test_a_word_that_fits_several_asks_which(site: Client) -> None:
     assert f'<a href="?source={second.pk}"><bdi>twin-2</bdi></a>' in text
 
 
-def test_the_trail_of_a_deleted_group_is_found_by_its_name(site: Client) -> None:
+def test_the_trail_of_a_deleted_group_is_found_by_its_name(site: Client):
     gone = group("Interns")
     group_delete(group_id=gone.pk)
     for name in ("target_id", "group_id"):
@@ -382,7 +382,7 @@ def test_the_trail_of_a_deleted_group_is_found_by_its_name(site: Client) -> None
 
 def test_a_name_of_two_letters_is_looked_for_in_the_newest_events(
     site: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     gone = group("qz")
     group_delete(group_id=gone.pk)
     path = page("changelist", AuditEvent)
@@ -394,7 +394,7 @@ def test_a_name_of_two_letters_is_looked_for_in_the_newest_events(
 
 def test_what_is_filtered_by_is_shown_by_its_name_and_found_as_one_types(
     site: Client, named: dict[str, str]
-) -> None:
+):
     path = page("changelist", TrafficEvent)
     text = site.get(path, {"source": named["rui-laptop"]}).content.decode()
     assert 'name="source" value="rui-laptop"' in text
@@ -403,14 +403,14 @@ def test_what_is_filtered_by_is_shown_by_its_name_and_found_as_one_types(
     assert site.get(f"{path}names/", {"filter": "search"}).status_code == 404
 
 
-def test_any_time_charts_all_that_the_list_holds(site: Client) -> None:
+def test_any_time_charts_all_that_the_list_holds(site: Client):
     batches.ingest_events(TRAFFIC, [traffic(), traffic(window_end=moment(3 * 24 * 60))])
     chart = site.get(page("changelist", TrafficEvent)).context["chart"]
     query = {"metric": "flows", "start_date": chart["oldest"]}
     assert site.get(chart["url"], query).json()["total"] == 4
 
 
-def test_failed_says_what_it_counts(site: Client) -> None:
+def test_failed_says_what_it_counts(site: Client):
     text = shown(site, "changelist", ProxyEntry)
     assert "failed (any but 200 to 399, connections too)</option>" in text
     assert "failures (any status but 200 to 399)</option>" in text

@@ -25,7 +25,7 @@ FACTS = {
 }
 
 
-def test_events_are_stored_as_the_model_stores_them() -> None:
+def test_events_are_stored_as_the_model_stores_them():
     by_model = AuditEvent(**FACTS)
     by_model.save()
     insert_events([AuditEvent(**FACTS)])
@@ -35,7 +35,7 @@ def test_events_are_stored_as_the_model_stores_them() -> None:
     assert first == second
 
 
-def test_ids_grow_in_the_order_given_over_several_statements() -> None:
+def test_ids_grow_in_the_order_given_over_several_statements():
     insert_events(
         [AuditEvent(**{**FACTS, "token_id": f"{n:04d}"}) for n in range(1201)]
     )

@@ -95,7 +95,7 @@ def link(answer: Answer, relation: str) -> str | None:
     return None
 
 
-def test_without_parameters_the_newest_come_first(api: Api) -> None:
+def test_without_parameters_the_newest_come_first(api: Api):
     answer = api.get(PATH)
     assert ids(answer) == expected_ids()
     assert answer.headers["X-Total-Count"] == "60"
@@ -103,9 +103,7 @@ def test_without_parameters_the_newest_come_first(api: Api) -> None:
     assert ids(api.get("/api/events")) == ids(answer)
 
 
-def test_at_most_ten_thousand_come_at_once(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_most_ten_thousand_come_at_once(api: Api, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("events.api.audit.AuditPageForm.default_size", 50)
     answer = api.get(PATH)
     assert len(answer.json) == 50
@@ -114,7 +112,7 @@ def test_at_most_ten_thousand_come_at_once(
     assert ids(answer) + ids(api.get(following)) == expected_ids()
 
 
-def test_an_event_has_the_fields_of_the_contract(api: Api) -> None:
+def test_an_event_has_the_fields_of_the_contract(api: Api):
     first = api.get(PATH).json[0]
     assert list(first) == list(AuditEventSerializer().fields) == LISTED
     assert first["activity"] == Activity(first["activity_code"]).label
@@ -123,7 +121,7 @@ def test_an_event_has_the_fields_of_the_contract(api: Api) -> None:
     assert first["timestamp"].endswith("Z")
 
 
-def test_pages_cover_everything_once_and_past_the_end_lead_back(api: Api) -> None:
+def test_pages_cover_everything_once_and_past_the_end_lead_back(api: Api):
     pages = [api.get(f"{PATH}?page={number}&page_size=25") for number in (1, 2, 3)]
     assert [identifier for page in pages for identifier in ids(page)] == expected_ids()
     following = parse_qs(str(link(pages[0], "next")).partition("?")[2])
@@ -149,7 +147,7 @@ def added(ago: int) -> str:
 
 def test_cursors_cover_everything_once_while_events_arrive_and_lead_back(
     api: Api,
-) -> None:
+):
     everything = expected_ids()
     pages = [api.get(f"{PATH}?page_size=7")]
     assert link(pages[0], "prev") is None
@@ -163,7 +161,7 @@ def test_cursors_cover_everything_once_while_events_arrive_and_lead_back(
         assert ids(answer) == ids(pages.pop())
 
 
-def test_a_follower_misses_nothing_whatever_the_times(api: Api) -> None:
+def test_a_follower_misses_nothing_whatever_the_times(api: Api):
     address = str(link(api.get(f"{PATH}?page_size=1"), "monitor"))
     # A shifted clock may write older times; ids alone tell what is new.
     written = [added(number) for number in range(5)]
@@ -177,18 +175,18 @@ def test_a_follower_misses_nothing_whatever_the_times(api: Api) -> None:
     assert ids(api.get(address)) == []
 
 
-def test_codes_may_be_patterns_and_repeated(api: Api) -> None:
+def test_codes_may_be_patterns_and_repeated(api: Api):
     answer = api.get(f"{PATH}?activity_code=group.*&activity_code=ROUTE.ADD")
     found = {event["activity_code"] for event in answer.json}
     assert found == {"group.add", "group.delete", "route.add"}
     assert answer.headers["X-Total-Count"] == "36"
 
 
-def test_a_cursor_and_a_page_exclude_each_other(api: Api) -> None:
+def test_a_cursor_and_a_page_exclude_each_other(api: Api):
     assert list(api.get(f"{PATH}?cursor=after.1&page=2").fields) == ["cursor"]
 
 
-def test_one_event_shows_before_and_after(api: Api) -> None:
+def test_one_event_shows_before_and_after(api: Api):
     row = AuditEvent.objects.order_by("id")[3]
     event = api.get(f"{PATH}/{row.id}").json
     assert list(event) == list(AuditEventDetailSerializer().fields)
@@ -198,14 +196,14 @@ def test_one_event_shows_before_and_after(api: Api) -> None:
     assert told == ("req003", "192.0.2.1", "tok")
 
 
-def test_an_id_is_spelt_one_way_alone(api: Api) -> None:
+def test_an_id_is_spelt_one_way_alone(api: Api):
     identifier = AuditEvent.objects.order_by("id")[0].id
     assert api.get(f"{PATH}/{identifier}").status == 200
     for other in (f"0{identifier}", f"{identifier}%20", f"%2B{identifier}"):
         assert api.get(f"{PATH}/{other}").status == 404
 
 
-def test_a_group_finds_its_own_events_and_those_of_its_members(api: Api) -> None:
+def test_a_group_finds_its_own_events_and_those_of_its_members(api: Api):
     about = {"group": "Staff", "group_id": "staff-1"}
     facts: list[dict[str, Any]] = [
         {"activity_code": "group.add", "target_id": "staff-1"},
@@ -221,23 +219,21 @@ def test_a_group_finds_its_own_events_and_those_of_its_members(api: Api) -> None
     assert ids(api.get(f"{PATH}?group_id=staff-1")) == expected
 
 
-def test_an_id_too_short_for_a_group_is_not_looked_for() -> None:
+def test_an_id_too_short_for_a_group_is_not_looked_for():
     found = AuditFilterSet(QueryDict("group_id=st"), AuditEvent.objects.all()).qs
     with CaptureQueriesContext(connection) as asked:
         assert list(found) == []
     assert not asked.captured_queries
 
 
-def test_kind_of_target_and_address_narrow(api: Api) -> None:
+def test_kind_of_target_and_address_narrow(api: Api):
     for name in ("target_type", "source_address"):
         AuditEvent(activity_code="group.add", **{name: "other"}).save()
         [found] = ids(api.get(f"{PATH}?{name}=other"))
         assert api.get(f"{PATH}/{found}").json[name] == "other"
 
 
-def test_an_export_of_lines_holds_everything(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_of_lines_holds_everything(api: Api, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reading, "_CHUNK", 7)
     answer = api.get(f"{PATH}?activity_code=group.*", Accept="application/x-ndjson")
     assert answer.headers["Content-Type"] == "application/x-ndjson; charset=UTF-8"
@@ -247,7 +243,7 @@ def test_an_export_of_lines_holds_everything(
     assert events[0]["changes"]["name"]["before"] is None
 
 
-def test_an_export_as_csv_holds_everything_and_runs_no_formula(api: Api) -> None:
+def test_an_export_as_csv_holds_everything_and_runs_no_formula(api: Api):
     answer = api.get(PATH, Accept="text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.body.decode())))
     assert [row["id"] for row in rows] == expected_ids()
@@ -256,7 +252,7 @@ def test_an_export_as_csv_holds_everything_and_runs_no_formula(api: Api) -> None
     assert not any(row["initiator_name"].startswith("=") for row in rows)
 
 
-def test_an_empty_export_has_its_heading(api: Api) -> None:
+def test_an_empty_export_has_its_heading(api: Api):
     answer = api.get(f"{PATH}?target_id=nobody", Accept="text/csv")
     assert answer.body.startswith(b"id,timestamp,")
     assert answer.body.count(b"\n") == 1
@@ -264,7 +260,7 @@ def test_an_empty_export_has_its_heading(api: Api) -> None:
     assert lines.body == b""
 
 
-def test_an_export_of_a_page_is_that_page(api: Api) -> None:
+def test_an_export_of_a_page_is_that_page(api: Api):
     answer = api.get(f"{PATH}?page=2&page_size=10", Accept="application/x-ndjson")
     assert len(answer.body.splitlines()) == 10
     assert answer.headers["X-Total-Count"] == "60"
@@ -272,7 +268,7 @@ def test_an_export_of_a_page_is_that_page(api: Api) -> None:
 
 def test_an_export_costs_few_queries_and_a_list_a_fixed_number(
     api: Api, django_assert_max_num_queries: Any
-) -> None:
+):
     with django_assert_max_num_queries(6):
         api.get(PATH)
     with django_assert_max_num_queries(6):
@@ -281,7 +277,7 @@ def test_an_export_costs_few_queries_and_a_list_a_fixed_number(
 
 def test_short_searches_look_at_the_newest_rows(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(filters, "SHORT_SEARCH_ROWS", 12)
     answer = api.get(f"{PATH}?search=b_")
     newest = set(expected_ids()[:12])
@@ -326,7 +322,7 @@ questions = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("examples", [100, pytest.param(600, marks=pytest.mark.slow)])
-def test_filters_answer_like_naive_ones(api: Api, examples: int) -> None:
+def test_filters_answer_like_naive_ones(api: Api, examples: int):
     details = [
         orjson.loads(line)
         for line in api.get(PATH, Accept="application/x-ndjson").body.splitlines()

@@ -87,7 +87,7 @@ def do(deed: str, one: List, places: list[int]) -> None:
 
 
 @pytest.mark.parametrize("examples", [25, pytest.param(150, marks=pytest.mark.slow)])
-def test_replay_gives_values_members_and_their_order(examples: int) -> None:
+def test_replay_gives_values_members_and_their_order(examples: int):
     lists = make_lists()
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
@@ -109,7 +109,7 @@ def test_replay_gives_values_members_and_their_order(examples: int) -> None:
     replayed()
 
 
-def test_a_new_member_before_one_that_stays_leaves_the_new_order() -> None:
+def test_a_new_member_before_one_that_stays_leaves_the_new_order():
     one, two, three = (peer.pk for peer in factories.peers(3))
     group = factories.group("g")
     set_members(GroupPeer, group, [one, two])

@@ -194,7 +194,7 @@ def test_members_give_one_event_each():
 @pytest.mark.parametrize("between", [[1, 0], [1], []])
 def test_an_order_that_is_the_old_one_at_the_end_of_a_write_is_no_event(
     between: list[int],
-) -> None:
+):
     made = make_peers(2)
     ids, group = [one.pk for one in made], group_of(*made)
     with account_write():

@@ -37,7 +37,7 @@ def batches_held_up(patience: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_batch_that_waits_in_vain_is_answered_429_and_stored_when_sent_again(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     batch = [traffic(id="early"), traffic(id="late")]
     with batches_held_up(monkeypatch):
         refused = api.post(PATH, batch)

@@ -166,7 +166,7 @@ def arrivals() -> list[tuple[str, int]]:
     return list(rows)
 
 
-def test_all_answers_are_the_same_spread_and_back(nodes: list[Worker]) -> None:
+def test_all_answers_are_the_same_spread_and_back(nodes: list[Worker]):
     fill()
     rollups.roll_up(least=1)
     with clock.set_to(clock.now()):
@@ -193,19 +193,19 @@ def spread(nodes: list[Worker]) -> list[Worker]:
 
 
 @pytest.mark.usefixtures("spread")
-def test_what_is_spread_is_not_spread_again() -> None:
+def test_what_is_spread_is_not_spread_again():
     with pytest.raises(CommandError, match=r"spread already .traffic over 4 shards"):
         run("distribute_streams", "--dry-run")
 
 
 @pytest.mark.usefixtures("nodes")
-def test_there_is_nothing_to_undo_at_first() -> None:
+def test_there_is_nothing_to_undo_at_first():
     with pytest.raises(CommandError, match="nothing to undo"):
         run("distribute_streams", "--undo")
 
 
 @pytest.mark.usefixtures("spread")
-def test_batches_are_numbered_in_their_order_and_stored_once() -> None:
+def test_batches_are_numbered_in_their_order_and_stored_once():
     batch = [traffic(id=f"new-{n}", window_end=moment(n * DAY / 4)) for n in range(20)]
     first = batches.ingest_events(TRAFFIC, batch)
     again = batches.ingest_events(TRAFFIC, [*batch, traffic(id="one-more")])
@@ -218,7 +218,7 @@ def test_batches_are_numbered_in_their_order_and_stored_once() -> None:
 
 
 @pytest.mark.usefixtures("spread")
-def test_sums_are_exact() -> None:
+def test_sums_are_exact():
     rollups.roll_up(least=1)
     batches.ingest_events(TRAFFIC, [traffic(id="late", window_end=moment(DAY))])
     rollups.roll_up(least=1)
@@ -231,7 +231,7 @@ def test_sums_are_exact() -> None:
 
 
 @pytest.mark.usefixtures("spread")
-def test_deliveries_follow_the_order_of_arrival() -> None:
+def test_deliveries_follow_the_order_of_arrival():
     follower = Subscription(
         stream="network-traffic", cursor=0, filters={}, batch_limit=1000
     )
@@ -243,7 +243,7 @@ def test_deliveries_follow_the_order_of_arrival() -> None:
 
 
 @pytest.mark.usefixtures("spread")
-def test_days_go_while_batches_come_in() -> None:
+def test_days_go_while_batches_come_in():
     def ingest(number: int) -> None:
         batches.ingest_events(TRAFFIC, [traffic(id=f"new-{number}")])
 
@@ -256,7 +256,7 @@ def test_days_go_while_batches_come_in() -> None:
 
 
 @pytest.mark.usefixtures("spread")
-def test_a_day_that_was_only_detached_comes_back_with_its_events() -> None:
+def test_a_day_that_was_only_detached_comes_back_with_its_events():
     partitions._detach_plainly(TRAFFIC, day(2))
     assert partitions.detached(TRAFFIC) == [day(2)]
     batches.ingest_events(TRAFFIC, [traffic(id="late", window_end=moment(2 * DAY))])
@@ -266,7 +266,7 @@ def test_a_day_that_was_only_detached_comes_back_with_its_events() -> None:
 
 def test_a_worker_that_is_away_is_named_and_nothing_is_half_stored(
     spread: list[Worker],
-) -> None:
+):
     api = api_as("owner")
     batch = [traffic(id=f"new-{n}") for n in range(50)]
     with away(spread[0]):
@@ -286,7 +286,7 @@ def test_a_worker_that_is_away_is_named_and_nothing_is_half_stored(
 
 
 @pytest.mark.usefixtures("spread")
-def test_a_backup_holds_all_and_is_restored_elsewhere(tmp_path: Path) -> None:
+def test_a_backup_holds_all_and_is_restored_elsewhere(tmp_path: Path):
     file = tmp_path / "mesh.zip"
     rollups.roll_up(least=1)
     manifest = back_up(file, bare)

@@ -22,7 +22,7 @@ def codes_since(number: int) -> list[str]:
     return list(later.values_list("activity_code", flat=True))
 
 
-def test_the_trail_tells_of_a_clock_that_was_set_back_before_what_it_stamped() -> None:
+def test_the_trail_tells_of_a_clock_that_was_set_back_before_what_it_stamped():
     key = heads.begin()
     with clock.set_to(clock.now() + HOUR):
         ahead = group_create(name="ahead")
@@ -39,7 +39,7 @@ def test_the_trail_tells_of_a_clock_that_was_set_back_before_what_it_stamped() -
     assert key.valid_from < last.timestamp
 
 
-def test_what_is_recorded_without_a_change_tells_it_too() -> None:
+def test_what_is_recorded_without_a_change_tells_it_too():
     heads.begin()
     with clock.set_to(clock.now() + HOUR):
         group_create(name="ahead")
@@ -48,7 +48,7 @@ def test_what_is_recorded_without_a_change_tells_it_too() -> None:
     assert codes_since(last.pk) == [BACK, "dashboard.login"]
 
 
-def test_small_differences_between_hosts_are_not_told() -> None:
+def test_small_differences_between_hosts_are_not_told():
     heads.begin()
     with clock.set_to(clock.now() + TOLERANCE - timedelta(seconds=30)):
         group_create(name="ahead")
@@ -56,7 +56,7 @@ def test_small_differences_between_hosts_are_not_told() -> None:
     assert not AuditEvent.objects.filter(activity_code=BACK).exists()
 
 
-def test_history_made_before_the_first_key_is_not_told() -> None:
+def test_history_made_before_the_first_key_is_not_told():
     group_create(name="now")
     with clock.set_to(clock.now() - HOUR):
         group_create(name="demo data")

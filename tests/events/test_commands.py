@@ -18,7 +18,7 @@ from tests.events.commands import run
 pytestmark = pytest.mark.django_db
 
 
-def test_prune_says_what_it_would_drop_and_drops_it() -> None:
+def test_prune_says_what_it_would_drop_and_drops_it():
     assert run("prune_events", dry_run=True)[0] == run("prune_events", dry_run=True)[0]
     out, _ = run("prune_events", dry_run=True)
     assert out.splitlines()[0].startswith("traffic: would drop 0 events before ")
@@ -59,7 +59,7 @@ def history() -> None:
 )
 def test_audit_prints_what_matches_oldest_first(
     options: dict[str, Any], codes: list[str]
-) -> None:
+):
     out, _ = run("audit", **options)
     assert [line.split()[1] for line in out.splitlines()] == codes
     out, _ = run("audit", json=True, **options)
@@ -67,14 +67,14 @@ def test_audit_prints_what_matches_oldest_first(
 
 
 @pytest.mark.usefixtures("history")
-def test_a_line_of_audit_is_for_people() -> None:
+def test_a_line_of_audit_is_for_people():
     line = run("audit", target="zone-1")[0]
     assert "zone-1" in line
     assert str(Activity("dns.zone.delete").label) in line
     assert line.endswith("| name=thing\n")
 
 
-def test_audit_refuses_what_it_does_not_understand() -> None:
+def test_audit_refuses_what_it_does_not_understand():
     with pytest.raises(CommandError, match="no activity code"):
         run("audit", code=["dns.nothing"])
     with pytest.raises(CommandError, match="'long ago' is neither a span such as"):
@@ -82,7 +82,7 @@ def test_audit_refuses_what_it_does_not_understand() -> None:
 
 
 @pytest.mark.usefixtures("history")
-def test_audit_follows_what_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_follows_what_is_committed(monkeypatch: pytest.MonkeyPatch):
     rounds = iter([lambda: record("route.add", 0), lambda: record("group.add", 99)])
 
     def wait(seconds: float) -> None:
@@ -99,7 +99,7 @@ def test_audit_follows_what_is_committed(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.usefixtures("history")
 def test_audit_reads_in_pieces_and_keeps_the_order(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     for number in range(9):  # equal times, and ids that do not follow the times
         record("route.add", 9 - number // 3 * 4, target_id=str(number))
     monkeypatch.setattr(reading, "_CHUNK", 2)
@@ -115,7 +115,7 @@ def test_audit_reads_in_pieces_and_keeps_the_order(
 
 
 @pytest.mark.usefixtures("history")
-def test_a_name_cannot_forge_a_line_nor_command_the_terminal() -> None:
+def test_a_name_cannot_forge_a_line_nor_command_the_terminal():
     name = "x\n2099-01-01 FORGED \x1b[31mred\x9b2J\u202e"
     record("group.add", 0.1, meta={"name": name}, initiator_name=name)
     out, _ = run("audit", since="8m")
@@ -124,7 +124,7 @@ def test_a_name_cannot_forge_a_line_nor_command_the_terminal() -> None:
     assert line.count(r"x\n2099-01-01 FORGED \x1b[31mred\x9b2J\u202e") == 2
 
 
-def test_audit_names_its_default_and_units(capsys: pytest.CaptureFixture[str]) -> None:
+def test_audit_names_its_default_and_units(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         load_command_class("events", "audit").run_from_argv(
             ["manage.py", "audit", "--help"]

@@ -25,7 +25,7 @@ HOURS = 24
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(minutes=st.lists(st.integers(1, 60 * (HOURS - 1)), min_size=1, max_size=6))
-def test_each_hour_holds_what_its_events_hold(owner: User, minutes: list[int]) -> None:
+def test_each_hour_holds_what_its_events_hold(owner: User, minutes: list[int]):
     sent = [
         traffic(window_end=moment(ago), rx_bytes=ago, tx_bytes=0) for ago in minutes
     ]
@@ -43,7 +43,7 @@ def test_each_hour_holds_what_its_events_hold(owner: User, minutes: list[int]) -
 
 
 @given(st.lists(st.none() | st.integers(0, 10**9), max_size=200))
-def test_a_chart_has_a_column_for_each_value(values: list[int | None]) -> None:
+def test_a_chart_has_a_column_for_each_value(values: list[int | None]):
     path = home.chart(values)
     assert path.count("M") == sum(1 for value in values if value)
     assert path.count("z") == path.count("M")

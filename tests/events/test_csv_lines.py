@@ -53,7 +53,7 @@ tables = st.lists(
 @example([("plain", "a", None)] * 200)
 def test_lines_are_those_of_the_csv_library_with_formulas_quoted(
     rows: list[tuple[Any, ...]],
-) -> None:
+):
     written = b"".join(csv_lines(FIELDS, rows))
     assert written == plain(FIELDS, rows)
     read = list(csv.reader(io.StringIO(written.decode(), newline="")))
@@ -90,9 +90,7 @@ def flat(content: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 @pytest.mark.parametrize("stream", [TRAFFIC, PROXY], ids=lambda stream: stream.name)
 @given(st.data())
-def test_cells_of_events_are_what_their_texts_hold(
-    stream: Stream, data: st.DataObject
-) -> None:
+def test_cells_of_events_are_what_their_texts_hold(stream: Stream, data: st.DataObject):
     events = data.draw(st.lists(CONTENTS[stream.name], max_size=4))
     stored = [orjson.dumps(event) for event in events]
     heading = b"".join(csv_pieces(stream, [])).decode()

@@ -32,7 +32,7 @@ def fields_of(kind: type[msgspec.Struct]) -> list[str]:
 @given(st.data())
 def test_both_ways_of_decoding_agree(
     stream: Stream, good: dict[str, Any], data: st.DataObject
-) -> None:
+):
     names = st.sampled_from([*fields_of(stream.kind), "unknown"])
     event = good | data.draw(st.dictionaries(names, values, max_size=2))
     try:
@@ -51,13 +51,13 @@ def test_both_ways_of_decoding_agree(
 
 
 @pytest.mark.parametrize(("stream", "good"), [(TRAFFIC, traffic()), (PROXY, proxy())])
-def test_null_is_the_same_as_absent(stream: Stream, good: dict[str, Any]) -> None:
+def test_null_is_the_same_as_absent(stream: Stream, good: dict[str, Any]):
     optional = set(fields_of(stream.kind)) - set(good)
     nulls = good | dict.fromkeys(optional)
     assert one_event(stream.kind, nulls) == one_event(stream.kind, good)
 
 
-def test_null_deep_inside_is_the_same_as_absent() -> None:
+def test_null_deep_inside_is_the_same_as_absent():
     end = {"id": None, "address": "10.0.0.1", "geo_location": {"city_name": None}}
     sent = traffic(source=end, user={"id": None})
     plain = sent | {"source": {**sent["source"], "id": "", "geo_location": {}}}

@@ -34,7 +34,7 @@ def counted_parameters() -> Iterator[list[int]]:
         yield numbers
 
 
-def test_a_flow_is_completed_from_the_inventory() -> None:
+def test_a_flow_is_completed_from_the_inventory():
     ann = person("user", email="Ann@mesh.dev", name="Ann")
     laptop = peer("laptop", ip="100.64.0.9", dns_label="laptop", os="linux", user=ann)
     printer = resource("printer", address="10.0.0.9")
@@ -57,7 +57,7 @@ def test_a_flow_is_completed_from_the_inventory() -> None:
     assert content["connection_type"] == "ROUTED"
 
 
-def test_what_a_large_batch_names_is_looked_up_in_parts() -> None:
+def test_what_a_large_batch_names_is_looked_up_in_parts():
     ann = person("user", email="ann@mesh.dev")
     laptop = peer("laptop", ip="100.64.0.9", ipv6="fd00::9")
     policy = Policy(name="Print")
@@ -81,7 +81,7 @@ def test_what_a_large_batch_names_is_looked_up_in_parts() -> None:
     assert [each.id for each in resources] == [printer.pk]
 
 
-def test_the_overlay_makes_unknown_addresses_of_it_peers() -> None:
+def test_the_overlay_makes_unknown_addresses_of_it_peers():
     event = {
         "reporter_id": "r",
         "source": {"address": "100.64.0.200"},
@@ -92,7 +92,7 @@ def test_the_overlay_makes_unknown_addresses_of_it_peers() -> None:
     assert TrafficEvent.objects.get().content["connection_type"] == "P2P"
 
 
-def test_entries_are_found_by_any_user_whose_name_or_email_matches() -> None:
+def test_entries_are_found_by_any_user_whose_name_or_email_matches():
     first = person("user", email="jörg@mesh.dev", name="Jörg One")
     second = person("user", email="other@mesh.dev", name="JÖRG Two")
     batches.ingest_events(
@@ -122,7 +122,7 @@ def test_entries_are_found_by_any_user_whose_name_or_email_matches() -> None:
 @pytest.mark.parametrize("name", ["user_email", "user_name", "search"])
 def test_entries_of_any_number_of_users_are_found(
     name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     users = [new_id() for _ in range(MOST_PARAMETERS + 1)]
     monkeypatch.setattr(directory, "find_users", lambda email, name: set(users))
     batches.ingest_events(PROXY, [proxy(user_id=users[0]), proxy(user_id="other")])

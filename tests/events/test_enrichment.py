@@ -53,7 +53,7 @@ def arrived(**facts: Any) -> dict[str, Any]:
     return content
 
 
-def test_ids_alone_are_completed() -> None:
+def test_ids_alone_are_completed():
     event = arrived(
         source={"id": "peer-9"}, destination={"id": "peer-8"}, policy={"id": "policy-1"}
     )
@@ -71,7 +71,7 @@ def test_ids_alone_are_completed() -> None:
     assert event["connection_type"] == "P2P"
 
 
-def test_an_address_of_ours_names_the_peer() -> None:
+def test_an_address_of_ours_names_the_peer():
     event = arrived(
         source={"address": "100.64.0.9:5123"}, destination={"address": "100.64.0.8"}
     )
@@ -82,7 +82,7 @@ def test_an_address_of_ours_names_the_peer() -> None:
     assert TrafficEvent.objects.get().destination_id == "peer-8"
 
 
-def test_what_the_reporter_says_stays() -> None:
+def test_what_the_reporter_says_stays():
     event = arrived(
         source={"id": "peer-9", "name": "old name", "os": "bsd"},
         destination={"id": "peer-8"},
@@ -102,24 +102,22 @@ def test_what_the_reporter_says_stays() -> None:
         ({"id": "gone", "type": "PEER"}, "P2P"),
     ],
 )
-def test_the_connection_type_is_worked_out(
-    destination: dict[str, str], expected: str
-) -> None:
+def test_the_connection_type_is_worked_out(destination: dict[str, str], expected: str):
     event = arrived(source={"id": "peer-9"}, destination=destination)
     assert event["connection_type"] == expected
 
 
-def test_a_resource_gets_its_name_and_type() -> None:
+def test_a_resource_gets_its_name_and_type():
     end = arrived(source={"id": "peer-9"}, destination={"id": "res-1"})["destination"]
     assert (end["name"], end["type"]) == ("printer", "HOST_RESOURCE")
 
 
-def test_completed_facts_are_searched() -> None:
+def test_completed_facts_are_searched():
     arrived(source={"id": "peer-9"}, destination={"id": "peer-8"})
     assert TrafficEvent.objects.filter(search__holds="ann@mesh").exists()
 
 
-def test_an_entry_from_a_peer_names_the_peer_and_an_email_its_user() -> None:
+def test_an_entry_from_a_peer_names_the_peer_and_an_email_its_user():
     batches.ingest_events(
         PROXY, [proxy(source_ip="100.64.0.9", user_id="ANN@mesh.dev")]
     )
@@ -148,7 +146,7 @@ def city_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("city_database")
-def test_public_addresses_get_their_place() -> None:
+def test_public_addresses_get_their_place():
     end = arrived(source={"id": "peer-9"}, destination={"address": "81.2.69.7:443"})
     assert end["destination"]["geo_location"] == {
         "city_name": "London",
@@ -165,14 +163,14 @@ def test_public_addresses_get_their_place() -> None:
 
 
 @pytest.mark.usefixtures("city_database")
-def test_unknown_and_private_addresses_have_no_place() -> None:
+def test_unknown_and_private_addresses_have_no_place():
     assert places.look_up("9.9.9.9") is None
     assert places.look_up("10.0.0.1") is None
     assert places.look_up("") is None
 
 
 @pytest.mark.usefixtures("city_database")
-def test_a_database_of_ipv4_knows_no_place_of_ipv6() -> None:
+def test_a_database_of_ipv4_knows_no_place_of_ipv6():
     batches.ingest_events(PROXY, [proxy(source_ip="2a00:1450:4001::1")])
     assert "country_code" not in ProxyEntry.objects.get().content
 
@@ -183,7 +181,7 @@ def test_a_database_of_ipv4_knows_no_place_of_ipv6() -> None:
 )
 def test_a_damaged_database_costs_no_event(
     facts: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     path = tmp_path / "city.mmdb"
     path.unlink()
     write_database(path, {"81.2.69.0/24": facts})
@@ -197,7 +195,7 @@ def test_a_damaged_database_costs_no_event(
 @pytest.mark.usefixtures("city_database")
 def test_a_database_that_went_away_costs_no_event(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     (tmp_path / "city.mmdb").unlink()
     for number in range(3):
         batches.ingest_events(PROXY, [proxy(source_ip=f"81.2.69.{number}")])
@@ -205,5 +203,5 @@ def test_a_database_that_went_away_costs_no_event(
     assert sum("places of addresses" in line for line in caplog.messages) == 1
 
 
-def test_without_a_database_there_are_no_places() -> None:
+def test_without_a_database_there_are_no_places():
     assert places.look_up("81.2.69.7") is None

@@ -117,7 +117,7 @@ def in_order(model: Any) -> list[str]:
 
 def test_older_and_newer_lead_over_every_row_once_while_others_come_in(
     site: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(explorer, "PAGE_ROWS", 7)
     for address, model in PAGES.items():
         expected = in_order(model)
@@ -153,14 +153,14 @@ BAD = [
 ]
 
 
-def test_a_bad_filter_or_place_is_named_and_nothing_listed(site: Client) -> None:
+def test_a_bad_filter_or_place_is_named_and_nothing_listed(site: Client):
     for address, query, told in BAD:
         text = text_of(site, f"{address}?{query}")
         assert f'errornote">{told}' in text, query
         assert not keys(text)
 
 
-def test_a_place_far_away_is_just_that(site: Client) -> None:
+def test_a_place_far_away_is_just_that(site: Client):
     places = (f"before.1.{'9' * 150}", f"newer.1.{'9' * 30}")
     for address, cursor in product(PAGES, places):
         assert "errornote" not in text_of(site, f"{address}?cursor={cursor}")
@@ -169,7 +169,7 @@ def test_a_place_far_away_is_just_that(site: Client) -> None:
 COUNTING = {AUDIT_PAGE: "events", TRAFFIC_PAGE: "flows", PROXY_PAGE: "requests"}
 
 
-def test_the_rows_behind_every_bar_are_as_many_as_it_says(site: Client) -> None:
+def test_the_rows_behind_every_bar_are_as_many_as_it_says(site: Client):
     for address, metric in COUNTING.items():
         shown = shown_on(address)
         assert shown.bar_filters.keys() == shown.subject.groups.keys()
@@ -187,7 +187,7 @@ def test_the_rows_behind_every_bar_are_as_many_as_it_says(site: Client) -> None:
         assert rows == bars
 
 
-def test_every_filter_of_the_api_has_its_place_on_the_page(site: Client) -> None:
+def test_every_filter_of_the_api_has_its_place_on_the_page(site: Client):
     # What another field of the page takes, too.
     also = {
         AUDIT_PAGE: {"user_id"},
@@ -214,14 +214,14 @@ CELLS = {
 
 def test_cells_lead_to_the_rows_that_share_them_and_keep_the_other_filters(
     site: Client,
-) -> None:
+):
     for address, cells in CELLS.items():
         text = text_of(site, f"{address}?start_date=-7d&live=1&cursor=")
         for cell in cells:
             assert f'href="?start_date=-7d&amp;live=1&amp;{cell}"' in text
 
 
-def test_a_filter_in_force_is_a_chip_with_a_name_and_a_way_out(site: Client) -> None:
+def test_a_filter_in_force_is_a_chip_with_a_name_and_a_way_out(site: Client):
     source = {"id": "old", "name": "edge-7"}
     batches.ingest_events(TRAFFIC, [traffic(source=source, num_of_drops=1)])
     query = "source=old&type=TYPE_DROP&start_date=-24h"
@@ -231,7 +231,7 @@ def test_a_filter_in_force_is_a_chip_with_a_name_and_a_way_out(site: Client) -> 
     assert 'href="?source=old&amp;start_date=-24h" aria-label="Remove Type' in text
 
 
-def test_one_of_several_activities_can_be_taken_away(site: Client) -> None:
+def test_one_of_several_activities_can_be_taken_away(site: Client):
     text = text_of(site, f"{AUDIT_PAGE}?activity_code=group.add&activity_code=route.*")
     assert 'href="?activity_code=route.%2A" aria-label="Remove Activity' in text
     assert '<input type="hidden" name="activity_code" value="group.add">' in text
@@ -240,7 +240,7 @@ def test_one_of_several_activities_can_be_taken_away(site: Client) -> None:
 
 def test_a_page_that_follows_asks_for_the_newest_rows_alone(
     site: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(explorer, "LIVE_ROWS", 5)
     for address, model in PAGES.items():
         text = text_of(site, f"{address}?live=1&fragment=rows")
@@ -253,7 +253,7 @@ def test_a_page_that_follows_asks_for_the_newest_rows_alone(
 
 def test_older_rows_are_not_followed_until_one_is_back_at_the_newest(
     site: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(explorer, "PAGE_ROWS", 7)
     older = link(text_of(site, f"{PROXY_PAGE}?live=1"), "next")
     text = text_of(site, f"{PROXY_PAGE}{older}")
@@ -261,7 +261,7 @@ def test_older_rows_are_not_followed_until_one_is_back_at_the_newest(
     assert '<a class="live-toggle" href="?live=1">Live</a>' in text
 
 
-def test_proxy_entries_are_sorted_as_by_the_api(site: Client) -> None:
+def test_proxy_entries_are_sorted_as_by_the_api(site: Client):
     for order in ("asc", "desc"):
         query = f"sort_by=duration&sort_order={order}"
         listed = site.get(f"/api/events/proxy?{query}").json()["data"]
@@ -272,7 +272,7 @@ def test_proxy_entries_are_sorted_as_by_the_api(site: Client) -> None:
 
 def test_the_exports_of_a_page_are_those_of_the_api_with_its_filters(
     site: Client,
-) -> None:
+):
     query = "start_date=-7d&search=a&group_by=user&live=1"
     kinds = {"ndjson": "application/x-ndjson", "csv": "text/csv"}
     for address, (kind, accept) in product(PAGES, kinds.items()):
@@ -287,7 +287,7 @@ def test_the_exports_of_a_page_are_those_of_the_api_with_its_filters(
         assert given["Content-Disposition"].endswith(f'.{kind}"')
 
 
-def test_an_export_needs_somebody_who_may_read_events(site: Client) -> None:
+def test_an_export_needs_somebody_who_may_read_events(site: Client):
     del site
     address = f"{TRAFFIC_PAGE}export.csv"
     assert Client().get(address).status_code == 302
@@ -296,7 +296,7 @@ def test_an_export_needs_somebody_who_may_read_events(site: Client) -> None:
     assert nobody.get(TRAFFIC_PAGE).status_code in {302, 403}
 
 
-def test_one_flow_leads_to_what_it_names(site: Client) -> None:
+def test_one_flow_leads_to_what_it_names(site: Client):
     owner = person("owner")
     ends = [make_peer(name="edge-7"), make_peer(name="db-1")]
     batches.ingest_events(
@@ -320,7 +320,7 @@ def test_one_flow_leads_to_what_it_names(site: Client) -> None:
     assert re.search(r'<details class="raw">\s*<summary>', text)
 
 
-def test_a_peer_that_left_a_group_is_shown_with_the_group(site: Client) -> None:
+def test_a_peer_that_left_a_group_is_shown_with_the_group(site: Client):
     group = Group(name="Field service")
     group.save()
     AuditEvent.objects.bulk_create(
@@ -343,7 +343,7 @@ def test_a_peer_that_left_a_group_is_shown_with_the_group(site: Client) -> None:
     assert reverse("admin:groups_group_change", args=[group.pk]) in detail
 
 
-def test_every_question_asked_often_can_be_asked(site: Client) -> None:
+def test_every_question_asked_often_can_be_asked(site: Client):
     for address in PAGES:
         shown = shown_on(address)
         text = text_of(site, address)
@@ -357,7 +357,7 @@ def test_every_question_asked_often_can_be_asked(site: Client) -> None:
             assert summary.status_code == 200
 
 
-def test_pages_run_no_script_and_no_style_of_their_own(site: Client) -> None:
+def test_pages_run_no_script_and_no_style_of_their_own(site: Client):
     for address in (*PAGES, f"{PROXY_PAGE}entry.1/change/"):
         text = text_of(site, address)
         content = text[text.index('id="content"') :]

@@ -353,7 +353,7 @@ def asker(path: str, events: list[Event], keep: dict[str, Keep]) -> Callable[...
 
 
 @pytest.mark.parametrize("examples", [120, pytest.param(400, marks=pytest.mark.slow)])
-def test_traffic_filters_answer_like_naive_ones(examples: int) -> None:
+def test_traffic_filters_answer_like_naive_ones(examples: int):
     events = stored(TRAFFIC, traffic_pool())
     questions = st.tuples(traffic_params, st.just(""), st.just("desc"))
     sizes = st.sampled_from([1, 7, 50, 1000])
@@ -363,7 +363,7 @@ def test_traffic_filters_answer_like_naive_ones(examples: int) -> None:
 
 @pytest.mark.usefixtures("known_users")
 @pytest.mark.parametrize("examples", [120, pytest.param(400, marks=pytest.mark.slow)])
-def test_proxy_filters_answer_like_naive_ones(examples: int) -> None:
+def test_proxy_filters_answer_like_naive_ones(examples: int):
     events = stored(PROXY, proxy_pool())
     orders = st.sampled_from(["", "asc", "desc", "DESC"])
     questions = st.tuples(proxy_params, st.sampled_from(["", *SORT_KEYS]), orders)
@@ -373,7 +373,7 @@ def test_proxy_filters_answer_like_naive_ones(examples: int) -> None:
 
 
 @pytest.mark.usefixtures("known_users")
-def test_searches_take_every_character_literally() -> None:
+def test_searches_take_every_character_literally():
     api = api_as("auditor")
     flows = stored(TRAFFIC, traffic_pool())
     entries = stored(PROXY, proxy_pool())
@@ -393,7 +393,7 @@ def test_searches_take_every_character_literally() -> None:
 
 def test_a_short_search_looks_at_the_newest_rows_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(filters, "SHORT_SEARCH_ROWS", 10)
     flows = stored(TRAFFIC, traffic_pool())
     answer = api_as("auditor").get("/api/events/network-traffic?search=ha&protocol=6")
@@ -404,7 +404,7 @@ def test_a_short_search_looks_at_the_newest_rows_and_says_so(
     assert answer.headers["X-Search-Scope"] == "newest-10"
 
 
-def test_a_long_search_looks_at_everything() -> None:
+def test_a_long_search_looks_at_everything():
     answer = api_as("auditor").get("/api/events/network-traffic?search=xyz")
     assert "X-Search-Scope" not in answer.headers
 
@@ -413,7 +413,7 @@ def test_a_long_search_looks_at_everything() -> None:
     ("start", "found"),
     [("-90s", 1), ("-1h", 2), ("-2d", 3), ("-1W", 3), ("2000-01-01", 4)],
 )
-def test_dates_count_back_from_now(start: str, found: int) -> None:
+def test_dates_count_back_from_now(start: str, found: int):
     minutes = (1, 30, 60 * 30, 60 * 24 * 8)
     times = [moment(ago) for ago in minutes[:3]]
     batches.ingest_events(TRAFFIC, [traffic(window_end=t) for t in times])

@@ -39,23 +39,23 @@ def stored() -> int:
     return count
 
 
-def test_an_array_is_stored(api: Api) -> None:
+def test_an_array_is_stored(api: Api):
     answer = api.post(TRAFFIC_PATH, [traffic(), traffic(protocol=17)])
     assert (answer.status, answer.json) == (200, {"accepted": 2, "duplicates": 0})
     assert stored() == 2
 
 
-def test_lines_of_json_are_stored(api: Api) -> None:
+def test_lines_of_json_are_stored(api: Api):
     body = b"\n".join(orjson.dumps(proxy(path=f"/{n}")) for n in range(3)) + b"\r\n\n"
     assert api.post(PROXY_PATH, body).json == {"accepted": 3, "duplicates": 0}
     assert ProxyEntry.objects.count() == tallied(ProxyTally.objects.all()) == 3
 
 
-def test_an_empty_array_is_nothing(api: Api) -> None:
+def test_an_empty_array_is_nothing(api: Api):
     assert api.post(TRAFFIC_PATH, []).json == {"accepted": 0, "duplicates": 0}
 
 
-def test_compressed_bodies_are_read(api: Api) -> None:
+def test_compressed_bodies_are_read(api: Api):
     compressed: dict[str, Callable[[bytes], bytes]]
     compressed = {"gzip": gzip.compress, "zstd": zstandard.compress}
     for encoding, compress in compressed.items():
@@ -65,7 +65,7 @@ def test_compressed_bodies_are_read(api: Api) -> None:
         assert answer.json == {"accepted": 1, "duplicates": 0}
 
 
-def test_a_repeated_batch_stores_nothing_twice(api: Api) -> None:
+def test_a_repeated_batch_stores_nothing_twice(api: Api):
     batch = [traffic(id=f"event-{n}") for n in range(3)]
     api.post(TRAFFIC_PATH, batch[:2])
     answer = api.post(TRAFFIC_PATH, batch)
@@ -73,7 +73,7 @@ def test_a_repeated_batch_stores_nothing_twice(api: Api) -> None:
     assert stored() == 3
 
 
-def test_a_repeated_event_without_a_time_is_the_same_event(api: Api) -> None:
+def test_a_repeated_event_without_a_time_is_the_same_event(api: Api):
     event = traffic(id="timeless")
     del event["window_end"]
     assert api.post(TRAFFIC_PATH, [event]).json["accepted"] == 1
@@ -87,7 +87,7 @@ def test_a_repeated_event_without_a_time_is_the_same_event(api: Api) -> None:
 )
 def test_events_without_ids_are_told_apart_by_what_they_say_and_when(
     api: Api, path: str, sample: Callable[..., dict[str, Any]], time: str
-) -> None:
+):
     nothings: list[dict[str, Any]] = [{}, {"id": None}, {"id": ""}]
     for number, nothing in enumerate(nothings):
         event = sample(service_id=f"s{number}", reporter_id=f"r{number}")
@@ -103,7 +103,7 @@ def test_events_without_ids_are_told_apart_by_what_they_say_and_when(
     assert (answer.status, list(answer.fields)) == (422, ["[1].id"])
 
 
-def test_an_id_of_two_events_is_refused(api: Api) -> None:
+def test_an_id_of_two_events_is_refused(api: Api):
     def refused(batch: list[Any]) -> list[str]:
         answer = api.post(TRAFFIC_PATH, batch)
         assert answer.status == 422
@@ -174,7 +174,7 @@ WRONG_TRAFFIC: list[tuple[Any, int, str] | tuple[Any, int, str, str]] = [
 ]
 
 
-def test_the_first_fault_is_named_and_nothing_stored(api: Api) -> None:
+def test_the_first_fault_is_named_and_nothing_stored(api: Api):
     wrong = []
     for event, status, field, *words in WRONG_TRAFFIC:
         answer = api.post(TRAFFIC_PATH, [traffic(), event, 7])
@@ -202,7 +202,7 @@ WRONG_PROXY: list[tuple[Any, int, str]] = [
 ]
 
 
-def test_a_wrong_entry_is_refused(api: Api) -> None:
+def test_a_wrong_entry_is_refused(api: Api):
     wrong = []
     for entry, status, field in WRONG_PROXY:
         answer = api.post(PROXY_PATH, [entry])
@@ -212,7 +212,7 @@ def test_a_wrong_entry_is_refused(api: Api) -> None:
     assert ProxyEntry.objects.count() == 0
 
 
-def test_an_address_is_stored_and_found_without_its_zone(api: Api) -> None:
+def test_an_address_is_stored_and_found_without_its_zone(api: Api):
     api.post(PROXY_PATH, [proxy(source_ip="FE80::1%eth0")])
     [entry] = api.get(f"{PROXY_PATH}?source_ip=fe80::1%25lan").json["data"]
     assert entry["source_ip"] == "fe80::1"
@@ -222,7 +222,7 @@ ONE = orjson.dumps([traffic()])
 FORTY = 40 * 2**20
 
 
-def test_broken_bodies_are_refused_whole(api: Api) -> None:
+def test_broken_bodies_are_refused_whole(api: Api):
     bodies = {
         "empty": (b"", "identity", 400),
         "open array": (b"[", "identity", 400),
@@ -258,9 +258,7 @@ def test_broken_bodies_are_refused_whole(api: Api) -> None:
     ],
     ids=["objects", "lists", "lines", "numbers"],
 )
-def test_a_million_values_of_nothing_take_up_no_memory(
-    stream: Stream, body: bytes
-) -> None:
+def test_a_million_values_of_nothing_take_up_no_memory(stream: Stream, body: bytes):
     tracemalloc.start()
     try:
         with pytest.raises(PayloadTooLarge):
@@ -270,18 +268,18 @@ def test_a_million_values_of_nothing_take_up_no_memory(
         tracemalloc.stop()
 
 
-def test_multipart_is_not_supported(api: Api) -> None:
+def test_multipart_is_not_supported(api: Api):
     body = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\nb\r\n--x--\r\n"
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
     assert api.call("POST", TRAFFIC_PATH, body, **kind).status == 415
 
 
-def test_a_broken_line_is_named_by_its_index(api: Api) -> None:
+def test_a_broken_line_is_named_by_its_index(api: Api):
     answer = api.post(TRAFFIC_PATH, orjson.dumps(traffic()) + b"\n{oops}")
     assert (answer.status, list(answer.fields)) == (400, ["[1]"])
 
 
-def test_an_ingest_token_writes_and_does_not_read() -> None:
+def test_an_ingest_token_writes_and_does_not_read():
     shipper = api_of(person("admin"), scope="ingest")
     assert shipper.post(TRAFFIC_PATH, [traffic()]).status == 200
     assert shipper.post(PROXY_PATH, [proxy()]).status == 200
@@ -294,7 +292,7 @@ def test_an_ingest_token_writes_and_does_not_read() -> None:
         assert shipper.get(path).status == 403
 
 
-def test_an_ingest_token_may_ask_what_the_endpoints_allow() -> None:
+def test_an_ingest_token_may_ask_what_the_endpoints_allow():
     shipper = api_of(person("admin"), scope="ingest")
     for path in (TRAFFIC_PATH, PROXY_PATH):
         answer = shipper.call("OPTIONS", path)
@@ -306,7 +304,7 @@ def test_an_ingest_token_may_ask_what_the_endpoints_allow() -> None:
 
 def test_lookups_of_a_batch_do_not_grow_with_it(
     django_assert_max_num_queries: Any,
-) -> None:
+):
     for count in (2, 400):
         events = [
             traffic(id=f"{count}-{n}", policy={"id": f"p{n}"}) for n in range(count)
@@ -316,18 +314,18 @@ def test_lookups_of_a_batch_do_not_grow_with_it(
             batches.ingest_events(TRAFFIC, events)
 
 
-def test_the_oldest_kept_moment_is_accepted(api: Api) -> None:
+def test_the_oldest_kept_moment_is_accepted(api: Api):
     oldest = clock.now() - timedelta(days=30) + timedelta(minutes=1)
     event = traffic(window_end=clock.rfc3339(oldest))
     assert api.post(TRAFFIC_PATH, [event]).status == 200
 
 
-def test_brackets_inside_of_texts_are_no_nesting(api: Api) -> None:
+def test_brackets_inside_of_texts_are_no_nesting(api: Api):
     event = traffic(source={"name": "[" * 100}, flow_id="}]" * 30)
     assert api.post(TRAFFIC_PATH, [event]).json == {"accepted": 1, "duplicates": 0}
 
 
-def test_the_garbage_collector_runs_again_after_a_batch(api: Api) -> None:
+def test_the_garbage_collector_runs_again_after_a_batch(api: Api):
     api.post(TRAFFIC_PATH, [traffic()])
     api.post(TRAFFIC_PATH, [traffic(protocol="x")])
     assert gc.isenabled()

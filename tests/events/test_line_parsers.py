@@ -46,7 +46,7 @@ def checked(entry: dict[str, Any]) -> proxy.Entry:
     return proxy.check(one_event(proxy.Entry, entry), clock.now()).content
 
 
-def test_nginx_combined() -> None:
+def test_nginx_combined():
     entry = parsed("nginx", COMBINED)
     assert checked(entry).path == "/wiki/Start"
     assert entry == ENTRY | {
@@ -60,12 +60,12 @@ def test_nginx_combined() -> None:
     }
 
 
-def test_nginx_escapes_are_undone() -> None:
+def test_nginx_escapes_are_undone():
     line = COMBINED.replace("/wiki/Start?token=1", r"/\xC3\xA9\x22")
     assert parsed("nginx", line)["path"] == '/é"'
 
 
-def test_nginx_json() -> None:
+def test_nginx_json():
     line = orjson.dumps(
         {
             "msec": "1795215723.250",
@@ -95,7 +95,7 @@ def test_nginx_json() -> None:
     }
 
 
-def test_caddy() -> None:
+def test_caddy():
     record = {
         "level": "info",
         "ts": 1795215723.25,
@@ -122,7 +122,7 @@ def test_caddy() -> None:
     assert parsed("caddy", record) == expected
 
 
-def test_traefik() -> None:
+def test_traefik():
     record = {
         "ClientAddr": "203.0.113.9:51312",
         "ClientHost": "203.0.113.9",
@@ -170,7 +170,7 @@ def test_traefik() -> None:
         ("traefik", '{"RequestMethod":"GET","time":"now"}'),
     ],
 )
-def test_other_lines_are_faults(form: str, line: str) -> None:
+def test_other_lines_are_faults(form: str, line: str):
     with pytest.raises(LineFault):
         parsed(form, line)
 
@@ -197,7 +197,7 @@ REQUEST_LINES = {
 @pytest.mark.parametrize(("request_line", "expected"), REQUEST_LINES.items())
 def test_request_lines_are_read_alike_in_both_formats_of_nginx(
     request_line: str, expected: tuple[str, str, str]
-) -> None:
+):
     combined = parsed(
         "nginx",
         COMBINED.replace("GET /wiki/Start?token=1 HTTP/1.1", request_line),
@@ -232,7 +232,7 @@ def in_all_formats(host: str, client: str) -> list[dict[str, Any]]:
         ("", ""),
     ],
 )
-def test_hosts_are_written_alike_by_all_formats(host: str, expected: str) -> None:
+def test_hosts_are_written_alike_by_all_formats(host: str, expected: str):
     found = [entry["host"] for entry in in_all_formats(host, "")]
     assert found == [expected] * 3
 
@@ -240,13 +240,13 @@ def test_hosts_are_written_alike_by_all_formats(host: str, expected: str) -> Non
 @pytest.mark.parametrize(
     "address", ["unix:", "@", "", "-", "nowhere", "fe80::1%eth0", "[fe80::1%eth0]:80"]
 )
-def test_a_client_without_an_address_is_no_fault(address: str) -> None:
+def test_a_client_without_an_address_is_no_fault(address: str):
     expected = "fe80::1" if address.count("fe80") else ""
     found = [entry["source_ip"] for entry in in_all_formats("", address)]
     assert found == [expected] * 3
 
 
-def test_what_is_no_utf8_is_replaced() -> None:
+def test_what_is_no_utf8_is_replaced():
     raw = (
         COMBINED.encode().replace(b"/wiki/Start", rb"/bad\xFF").replace(b"ann", b"\xf6")
     )
@@ -257,7 +257,7 @@ def test_what_is_no_utf8_is_replaced() -> None:
     assert (entry["path"], entry["user_id"]) == ("/bad\ufffd", "a\ufffdb")
 
 
-def test_what_is_too_long_is_cut_and_said_so_and_such_an_id_left_to_the_line() -> None:
+def test_what_is_too_long_is_cut_and_said_so_and_such_an_id_left_to_the_line():
     assert "id" not in parsed("nginx", {"msec": 1e9, "request_id": "x" * 129})
     entry = parsed(
         "caddy",
@@ -276,11 +276,11 @@ def test_what_is_too_long_is_cut_and_said_so_and_such_an_id_left_to_the_line() -
     assert (content.status_code, content.duration_ms) == (0, 2**31 - 1)
 
 
-def test_a_hole_left_by_truncation_is_skipped() -> None:
+def test_a_hole_left_by_truncation_is_skipped():
     assert parsed("nginx", b"\0" * 99 + COMBINED.encode())["path"] == "/wiki/Start"
 
 
-def test_times_of_caddy() -> None:
+def test_times_of_caddy():
     spelt = [
         *(1795215723.25, 1795215723250.0, 1795215723250000000),
         *("2026-11-20T23:02:03.250Z", "2026-11-21T01:02:03.250+0200"),
@@ -328,7 +328,7 @@ raw_lines = (
 
 
 @pytest.mark.parametrize("examples", [60, pytest.param(2_000, marks=pytest.mark.slow)])
-def test_any_line_is_an_entry_or_a_fault(examples: int) -> None:
+def test_any_line_is_an_entry_or_a_fault(examples: int):
     """Any bytes are one of both; an entry of a proxy passes the checks."""
 
     @settings(max_examples=examples, deadline=None)
@@ -347,9 +347,7 @@ def test_any_line_is_an_entry_or_a_fault(examples: int) -> None:
 
 
 @given(st.binary(max_size=60), st.sampled_from(["path", "user"]))
-def test_whatever_bytes_a_client_sends_its_request_is_told(
-    sent: bytes, place: str
-) -> None:
+def test_whatever_bytes_a_client_sends_its_request_is_told(sent: bytes, place: str):
     """As nginx escapes them, in both formats."""
     escaped = "".join(
         chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\x{b:02X}" for b in sent

@@ -33,7 +33,7 @@ def told(*arguments: str, **options: Any) -> tuple[int, int, int, int]:
     return int(found[0]), int(found[1]), int(found[2]), int(found[3])
 
 
-def test_a_file_is_stored_and_again_changes_nothing(tmp_path: Path) -> None:
+def test_a_file_is_stored_and_again_changes_nothing(tmp_path: Path):
     log = write(tmp_path / "log", traffic(), traffic(protocol=17), traffic())
     assert run("ingest", "traffic", str(log)) == (
         "3 lines: 3 stored, 0 known already, 0 wrong\n",
@@ -43,7 +43,7 @@ def test_a_file_is_stored_and_again_changes_nothing(tmp_path: Path) -> None:
     assert TrafficEvent.objects.count() == 3
 
 
-def test_bad_lines_are_counted_and_kept_with_their_numbers(tmp_path: Path) -> None:
+def test_bad_lines_are_counted_and_kept_with_their_numbers(tmp_path: Path):
     log = write(
         tmp_path / "log",
         proxy(),
@@ -64,7 +64,7 @@ def test_bad_lines_are_counted_and_kept_with_their_numbers(tmp_path: Path) -> No
     assert kept[0][2] == b"{oops"
 
 
-def test_an_id_that_clashes_spoils_only_its_lines(tmp_path: Path) -> None:
+def test_an_id_that_clashes_spoils_only_its_lines(tmp_path: Path):
     told(str(write(tmp_path / "a", proxy(id="x", timestamp=moment(9)))))
     clash, aside = proxy(id="x"), tmp_path / "aside"
     log = write(tmp_path / "b", proxy(id="y"), clash, proxy(id="z"), clash)
@@ -77,7 +77,7 @@ def test_an_id_that_clashes_spoils_only_its_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("batch", [1, 2, 3, 5000])
 def test_what_becomes_of_a_repeated_id_does_not_depend_on_batches(
     tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("events.logfiles.intake.BATCH", batch)
     same = proxy(id="x", timestamp=moment(9))
     other = proxy(id="x", timestamp=moment(8))
@@ -91,7 +91,7 @@ def test_what_becomes_of_a_repeated_id_does_not_depend_on_batches(
 
 def test_equal_lines_are_different_events_and_so_are_those_of_two_hosts(
     tmp_path: Path,
-) -> None:
+):
     log = write(tmp_path / "log", combined(1), combined(1), combined(2))
     for host in ("Wiki.Internal", "web2"):
         assert told(str(log), format="nginx", host=host) == (3, 3, 0, 0)
@@ -100,7 +100,7 @@ def test_equal_lines_are_different_events_and_so_are_those_of_two_hosts(
     assert hosts == {"wiki.internal", "web2"}
 
 
-def test_a_served_request_is_stored_whatever_the_client_sent(tmp_path: Path) -> None:
+def test_a_served_request_is_stored_whatever_the_client_sent(tmp_path: Path):
     line = combined(1, r"/bad\xFF" + "x" * 9000).replace(b"192.0.2.1", b"unix:")
     log = write(tmp_path / "log", line)
     assert told(str(log), format="nginx") == (1, 1, 0, 0)
@@ -120,12 +120,12 @@ class TestPipe:
             monkeypatch.setattr("sys.stdin", stdin)
             yield writing
 
-    def test_standard_input_is_read_to_its_end(self, pipe: int) -> None:
+    def test_standard_input_is_read_to_its_end(self, pipe: int):
         os.write(pipe, orjson.dumps(proxy()) + b"\n" + orjson.dumps(proxy(path="/2")))
         os.close(pipe)
         assert told("-") == (2, 2, 0, 0)
 
-    def test_a_fifo_is_read_as_a_pipe(self, tmp_path: Path) -> None:
+    def test_a_fifo_is_read_as_a_pipe(self, tmp_path: Path):
         fifo = tmp_path / "fifo"
         os.mkfifo(fifo)
         line = orjson.dumps(proxy()) + b"\n"
@@ -134,9 +134,7 @@ class TestPipe:
         assert told(str(fifo)) == (2, 2, 0, 0)
         writer.join()
 
-    def test_closed_standard_input_is_refused(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_closed_standard_input_is_refused(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("sys.stdin", None)
         with pytest.raises(CommandError, match="standard input is closed"):
             run("ingest", "proxy", "-")
@@ -145,7 +143,7 @@ class TestPipe:
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_compressed_logs_are_read_with_all_their_parts(
     tmp_path: Path, pack: Callable[[bytes], bytes]
-) -> None:
+):
     log = tmp_path / "log"
     one, two = (orjson.dumps(proxy(path=f"/{n}")) + b"\n" for n in (1, 2))
     log.write_bytes(pack(one + two[:9]) + pack(two[9:]))
@@ -156,7 +154,7 @@ def test_compressed_logs_are_read_with_all_their_parts(
 @pytest.mark.parametrize("damage", [b"", b"\0" * 9])
 def test_what_could_be_read_of_a_damaged_log_is_stored(
     tmp_path: Path, pack: Callable[[bytes], bytes], damage: bytes
-) -> None:
+):
     log = tmp_path / "log"
     whole = orjson.dumps(proxy()) + b"\n"
     log.write_bytes(pack(whole) + pack(whole * 500)[:-9] + damage)
@@ -165,12 +163,12 @@ def test_what_could_be_read_of_a_damaged_log_is_stored(
     assert ProxyEntry.objects.count() >= 1
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path):
     log = write(tmp_path / "log", b"\xef\xbb\xbf" + orjson.dumps(proxy()) + b"\r")
     assert told(str(log)) == (1, 1, 0, 0)
 
 
-def test_of_an_endless_line_only_the_beginning_is_kept(tmp_path: Path) -> None:
+def test_of_an_endless_line_only_the_beginning_is_kept(tmp_path: Path):
     log = write(tmp_path / "log", b"a" * 3 * intake.MAX_LINE, proxy())
     aside = tmp_path / "aside"
     assert told(str(log), bad_lines=aside) == (2, 1, 0, 1)
@@ -178,9 +176,7 @@ def test_of_an_endless_line_only_the_beginning_is_kept(tmp_path: Path) -> None:
 
 
 @given(st.binary(), st.sampled_from([gzip.compress, zstandard.compress, bytes]))
-def test_lines_are_those_of_the_text(
-    text: bytes, pack: Callable[[bytes], bytes]
-) -> None:
+def test_lines_are_those_of_the_text(text: bytes, pack: Callable[[bytes], bytes]):
     assume(not text.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf")))
     reading_end, writing_end = os.pipe()
     with os.fdopen(writing_end, "wb") as file:
@@ -192,7 +188,7 @@ def test_lines_are_those_of_the_text(
 
 def test_files_and_arguments_that_cannot_be_used_are_refused_each_with_its_reason(
     tmp_path: Path,
-) -> None:
+):
     log = write(tmp_path / "log", proxy())
     refused: list[tuple[Path, dict[str, Any], str]] = [
         (
@@ -216,7 +212,7 @@ def test_files_and_arguments_that_cannot_be_used_are_refused_each_with_its_reaso
 
 def test_a_database_without_tables_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     log = write(tmp_path / "log", proxy())
     monkeypatch.setattr(ProxyEntry._meta, "db_table", "not_there")
     with pytest.raises(CommandError, match=r"run manage\.py migrate"):
@@ -225,7 +221,7 @@ def test_a_database_without_tables_is_refused(
 
 def test_a_database_that_fails_is_said_with_the_lines_that_are_missing(
     tmp_path: Path,
-) -> None:
+):
     log = write(tmp_path / "log", proxy(), proxy(path="/2"))
 
     def fail(execute: Any, sql: str, *rest: Any) -> Any:
@@ -241,14 +237,14 @@ def test_a_database_that_fails_is_said_with_the_lines_that_are_missing(
 
 def test_days_that_are_dropped_again_and_again_are_said_with_the_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(store, "ATTEMPTS", 0)
     log = write(tmp_path / "log", proxy())
     with pytest.raises(CommandError, match="last 1 lines are not stored: the days of"):
         run("ingest", "proxy", str(log))
 
 
-def test_help_says_what_every_argument_is() -> None:
+def test_help_says_what_every_argument_is():
     from events.management.commands.ingest import Command  # noqa: PLC0415
 
     parser = Command().create_parser("manage.py", "ingest")

@@ -40,7 +40,7 @@ def twice_with_a_loss(call: Callable[[], Answer], lock: LiteralString) -> list[A
     return answers
 
 
-def test_a_page_is_answered_503_and_then_served(api: Api) -> None:
+def test_a_page_is_answered_503_and_then_served(api: Api):
     batches.ingest_events(TRAFFIC, [traffic()])
     lost, served = twice_with_a_loss(
         lambda: api.get(PATH), LOCK + "ACCESS EXCLUSIVE MODE"
@@ -49,7 +49,7 @@ def test_a_page_is_answered_503_and_then_served(api: Api) -> None:
     assert (served.status, served.json["total_records"]) == (200, 1)
 
 
-def test_a_batch_is_answered_503_and_then_stored(api: Api) -> None:
+def test_a_batch_is_answered_503_and_then_stored(api: Api):
     batches.ingest_events(TRAFFIC, [traffic()])
     batch = [traffic(id="sent-again")]
     lost, stored = twice_with_a_loss(lambda: api.post(PATH, batch), LOCK + "SHARE MODE")

@@ -43,7 +43,7 @@ def is_of(page: ObjectPage | None, peer: Peer) -> bool:
     return page is not None and page.url == url
 
 
-def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User) -> None:
+def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User):
     group = group_create(name="own resolvers")
     dns_settings_update(disabled_management_groups=[group.pk])
     event = AuditEvent.objects.latest("id")
@@ -55,7 +55,7 @@ def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User) -> Non
     assert back in client.get(settings).content.decode()
 
 
-def test_events_of_a_token_that_is_gone_lead_to_its_user(owner: User) -> None:
+def test_events_of_a_token_that_is_gone_lead_to_its_user(owner: User):
     token = access_tokens.create({"name": "cli", "expires_in": 1}, owner.pk)
     made = AuditEvent.objects.latest("id")
     assert made.changes["id"] == {"before": None, "after": token.pk}
@@ -67,7 +67,7 @@ def test_events_of_a_token_that_is_gone_lead_to_its_user(owner: User) -> None:
     assert user in links_of(gone, owner)
 
 
-def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User) -> None:
+def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User):
     token = access_tokens.create({"name": "cli", "expires_in": 1}, owner.pk)
     event = AuditEvent.objects.latest("id")
     page = reverse("admin:accounts_accesstoken_change", args=[token.pk])
@@ -75,7 +75,7 @@ def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User) -> None
     assert page not in links_of(event, person("auditor"))
 
 
-def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
+def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest):
     one = peer("laptop")
     page = ObjectPages(request_of_owner).of_event(
         AuditEvent(id=1, target_type="peer", target_id=one.ip)
@@ -86,7 +86,7 @@ def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
 @pytest.mark.usefixtures("wide_range")
 def test_who_has_an_address_by_now_is_not_taken_for_who_had_it(
     request_of_owner: HttpRequest,
-) -> None:
+):
     before = peer("laptop", ip="100.64.7.1")
     peer_update(peer_id=before.pk, ssh_enabled=True)
     event = newest_event()
@@ -101,7 +101,7 @@ def test_who_has_an_address_by_now_is_not_taken_for_who_had_it(
 @pytest.mark.sqlite
 def test_more_objects_are_found_than_a_statement_can_name(
     request_of_owner: HttpRequest,
-) -> None:
+):
     ids = {one.pk for one in peers(MOST_PARAMETERS + 1)}
     assert ObjectPages(request_of_owner).of_ids(ids).keys() == ids
 
@@ -109,7 +109,7 @@ def test_more_objects_are_found_than_a_statement_can_name(
 @pytest.mark.parametrize("kind", ["peer", "peers", "auto_groups", ""])
 def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
     request_of_owner: HttpRequest, kind: str
-) -> None:
+):
     one = peer("laptop")
     event = AuditEvent(target_type=kind, target_id=one.pk)
     page = ObjectPages(request_of_owner).of_event(event)
@@ -122,6 +122,6 @@ def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
 )
 def test_what_does_not_exist_has_no_page(
     request_of_owner: HttpRequest, kind: str, target: str
-) -> None:
+):
     event = AuditEvent(id=1, target_type=kind, target_id=target)
     assert ObjectPages(request_of_owner).of_event(event) is None

@@ -62,18 +62,18 @@ def nginx_logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_nginx_json_log(nginx_logs: Path) -> None:
+def test_nginx_json_log(nginx_logs: Path):
     assert ingested(nginx_logs / "json.log", "nginx") == expected()
     for entry in ProxyEntry.objects.all():
         assert (entry.host, entry.source_ip) == ("127.0.0.1", "127.0.0.1")
         assert entry.bytes_upload > 0
 
 
-def test_nginx_combined_log(nginx_logs: Path) -> None:
+def test_nginx_combined_log(nginx_logs: Path):
     assert ingested(nginx_logs / "combined.log", "nginx") == expected()
 
 
-def test_caddy_log(tmp_path: Path) -> None:
+def test_caddy_log(tmp_path: Path):
     port = free_port()
     with running_caddy(tmp_path, port):
         make_requests(port)
@@ -82,7 +82,7 @@ def test_caddy_log(tmp_path: Path) -> None:
     assert {entry.host for entry in ProxyEntry.objects.all()} == {"127.0.0.1"}
 
 
-def test_nginx_stores_whatever_clients_send(tmp_path: Path) -> None:
+def test_nginx_stores_whatever_clients_send(tmp_path: Path):
     port = free_port()
     malformed = b"GET /a\0b HTTP/1.1\r\nHost: a.test\r\n\r\n"
     local = b"GET /local HTTP/1.0\r\nHost: a.test\r\n\r\n"
@@ -105,7 +105,7 @@ def test_nginx_stores_whatever_clients_send(tmp_path: Path) -> None:
     assert {entry.user_id for entry in entries if entry.path == "/user"} == users
 
 
-def test_caddy_stores_whatever_clients_send(tmp_path: Path) -> None:
+def test_caddy_stores_whatever_clients_send(tmp_path: Path):
     port = free_port()
     with running_caddy(tmp_path, port):
         told = make_odd_requests(port)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_what_is_too_old_goes_and_the_rest_stays(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     batches.ingest_events(
         TRAFFIC, [traffic(id=str(n), window_end=moment(n * DAY)) for n in range(9)]
     )
@@ -44,14 +44,14 @@ def test_what_is_too_old_goes_and_the_rest_stays(
     assert TrafficEvent.objects.filter(search__holds="laptop").count() == len(kept)
 
 
-def test_pruning_again_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pruning_again_does_nothing(monkeypatch: pytest.MonkeyPatch):
     batches.ingest_events(TRAFFIC, [traffic(window_end=moment(9 * DAY))])
     keep(monkeypatch, traffic=4, proxy=7)
     assert [found.rows for found in retention.prune()] == [1, 0]
     assert [found.rows for found in retention.prune()] == [0, 0]
 
 
-def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch):
     with clock.set_to(clock.now() - timedelta(days=40)):
         AuditEvent(activity_code=Activity.ROUTE_ADD, timestamp=clock.now()).save()
     AuditEvent(activity_code=Activity.ROUTE_ADD).save()
@@ -65,7 +65,7 @@ def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_trail_tells_which_of_its_events_went(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     for ago in (40, 40, 0, 40, 40, 0, 40):
         with clock.set_to(clock.now() - timedelta(days=ago)):
             AuditEvent(activity_code=Activity.ROUTE_ADD, timestamp=clock.now()).save()
@@ -88,7 +88,7 @@ postgresql = pytest.mark.skipif(
 
 
 @postgresql
-def test_housekeeping_makes_the_coming_days() -> None:
+def test_housekeeping_makes_the_coming_days():
     partitions.make_ahead()
     for stream in (TRAFFIC, PROXY):
         assert {day(0), day(-1), day(-2)} <= partitions.attached(stream).keys()
@@ -98,7 +98,7 @@ def test_housekeeping_makes_the_coming_days() -> None:
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_the_next_run_puts_right_what_an_interrupted_one_left(
     monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[int], None]
-) -> None:
+):
     for ago in (0, 8, 9):
         store_day(ago)
     keep(monkeypatch, traffic=4)
@@ -114,7 +114,7 @@ def test_the_next_run_puts_right_what_an_interrupted_one_left(
 @postgresql
 def test_a_day_and_its_tallies_go_together_or_not_at_all(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     # Other tests left days without events.
     partitions.drop(
         TRAFFIC, [old for old in partitions.attached(TRAFFIC) if old < day(4)]
@@ -140,7 +140,7 @@ def test_a_day_and_its_tallies_go_together_or_not_at_all(
 
 
 @postgresql
-def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch):
     for ago in (0, 9):
         store_day(ago)
     execute(f"DROP TABLE {partitions.partition_name(TRAFFIC, day(9))}")
@@ -154,7 +154,7 @@ def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_a_late_event_brings_a_half_dropped_day_back_with_its_events(
     interrupted: Callable[[int], None],
-) -> None:
+):
     then = moment(9 * DAY)
     early = [traffic(id=f"early-{n}", window_end=then) for n in range(3)]
     batches.ingest_events(TRAFFIC, early)
@@ -171,7 +171,7 @@ def test_a_late_event_brings_a_half_dropped_day_back_with_its_events(
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_a_half_dropped_day_comes_back_when_it_is_kept_after_all(
     monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[int], None]
-) -> None:
+):
     for ago in (9, 20):
         store_day(ago)
     interrupted(9)
@@ -182,7 +182,7 @@ def test_a_half_dropped_day_comes_back_when_it_is_kept_after_all(
 
 
 @postgresql
-def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
+def test_batches_into_a_day_that_is_being_dropped_are_stored():
     """A run that is told to keep less than the server drops days it still takes."""
 
     def ingest(writer: str, number: int) -> None:
@@ -204,7 +204,7 @@ def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL drops days whole")
-def test_totals_are_right_when_deleting_stops_half_way() -> None:
+def test_totals_are_right_when_deleting_stops_half_way():
     for ago in (7, 9):
         store_day(ago, CHUNK)
     trigger = (
@@ -224,7 +224,7 @@ def test_totals_are_right_when_deleting_stops_half_way() -> None:
 
 
 @postgresql
-def test_dropping_a_day_holds_up_no_ingest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropping_a_day_holds_up_no_ingest(monkeypatch: pytest.MonkeyPatch):
     """Insert batch after batch while old days are dropped under them."""
     keep(monkeypatch, traffic=30)
     for ago in range(10, 16):

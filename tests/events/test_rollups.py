@@ -169,7 +169,7 @@ def numbered(events: list[dict[str, Any]], first: int = 0) -> list[dict[str, Any
 @given(data=st.data())
 def test_sums_and_what_came_in_since_equal_the_events(
     stream: Stream, event: Any, filters: tuple[str, ...], data: st.DataObject
-) -> None:
+):
     """Whatever comes in when, whatever is asked, whichever days have gaps."""
     some = st.lists(event, max_size=12)
     gaps = st.lists(st.integers(0, 12), max_size=2)
@@ -204,9 +204,7 @@ def test_sums_and_what_came_in_since_equal_the_events(
 
 
 @given(st.integers(0, 400), st.integers(1, 90 * 24), st.integers(0, 500))
-def test_a_span_is_made_of_few_that_are_over(
-    start: int, hours: int, until: int
-) -> None:
+def test_a_span_is_made_of_few_that_are_over(start: int, hours: int, until: int):
     span = Span(start * HOUR, (start + hours) * HOUR)
     until *= WIDTHS[1]
     parts = [*span.by_width(WIDTHS, until)]
@@ -234,14 +232,14 @@ def test_a_span_is_made_of_few_that_are_over(
         (Span(0, 60), []),
     ],
 )
-def test_a_hole_takes_away_what_lies_in_it_alone(hole: Span, left: list[Span]) -> None:
+def test_a_hole_takes_away_what_lies_in_it_alone(hole: Span, left: list[Span]):
     assert [*Span(10, 50).without([hole])] == left
 
 
 WHOLE: Final = "start_date=2026-11-10&end_date=2026-11-19T22:59:59.999999Z&bucket=3h"
 
 
-def test_whole_hours_are_answered_without_the_events() -> None:
+def test_whole_hours_are_answered_without_the_events():
     with clock.set_to(NOW):
         events = [traffic(rx_bytes=n, window_end=ago(n * 60)) for n in range(99)]
         batches.ingest_events(TRAFFIC, numbered(events))
@@ -262,7 +260,7 @@ def test_whole_hours_are_answered_without_the_events() -> None:
     assert after == before
 
 
-def test_few_new_events_wait_for_more() -> None:
+def test_few_new_events_wait_for_more():
     with clock.set_to(NOW):
         batches.ingest_events(TRAFFIC, [traffic(window_end=ago(90))])
         rollups.roll_up()
@@ -270,7 +268,7 @@ def test_few_new_events_wait_for_more() -> None:
         assert answered(TRAFFIC, "metric=flows")["total"] == 1
 
 
-def test_late_events_are_in_the_sums_of_spans_that_were_over() -> None:
+def test_late_events_are_in_the_sums_of_spans_that_were_over():
     question = "start_date=2026-11-01&end_date=2026-11-19T23:59:59.999999Z&bucket=7d"
     with clock.set_to(NOW):
         for number in range(3):
@@ -282,7 +280,7 @@ def test_late_events_are_in_the_sums_of_spans_that_were_over() -> None:
             assert answered(TRAFFIC, question)["total"] == 5 * number + 5
 
 
-def test_a_run_that_ends_halfway_is_as_if_it_never_began() -> None:
+def test_a_run_that_ends_halfway_is_as_if_it_never_began():
     with clock.set_to(NOW):
         batches.ingest_events(TRAFFIC, [traffic(rx_bytes=5, window_end=ago(200))])
         with pytest.raises(ZeroDivisionError), transaction.atomic():
@@ -295,7 +293,7 @@ def test_a_run_that_ends_halfway_is_as_if_it_never_began() -> None:
 
 
 @pytest.mark.postgresql
-def test_events_from_before_arrivals_were_counted_are_summed_up_too() -> None:
+def test_events_from_before_arrivals_were_counted_are_summed_up_too():
     with clock.set_to(NOW):
         events = [traffic(rx_bytes=5, window_end=ago(n * 600)) for n in range(9)]
         batches.ingest_events(TRAFFIC, numbered(events))
@@ -323,7 +321,7 @@ def summed_anew() -> list[Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sums_made_by_two_at_once_while_events_come_in_count_each_once() -> None:
+def test_sums_made_by_two_at_once_while_events_come_in_count_each_once():
     def send(name: str) -> None:
         for number in range(5):
             events = [traffic(id=f"{name}-{number}-{n}", rx_bytes=1) for n in range(20)]
@@ -342,7 +340,7 @@ def test_sums_made_by_two_at_once_while_events_come_in_count_each_once() -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sums_go_with_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_go_with_their_days(monkeypatch: pytest.MonkeyPatch):
     with clock.set_to(NOW):
         events = [traffic(window_end=ago(n * 60)) for n in range(8 * 24)]
         batches.ingest_events(TRAFFIC, numbered(events))
@@ -365,7 +363,7 @@ def test_sums_go_with_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_day_goes_in_few_statements_however_many_its_sums(
     django_assert_max_num_queries: Any,
-) -> None:
+):
     start = day_span(NOW.date()).start
     family = TRAFFIC_ROLL_UPS.families["source"].number
     nothing = dict.fromkeys(TRAFFIC_ROLL_UPS.sums, 0)
@@ -389,7 +387,7 @@ def test_a_day_goes_in_few_statements_however_many_its_sums(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_day_that_was_half_dropped_is_summed_up_anew() -> None:
+def test_a_day_that_was_half_dropped_is_summed_up_anew():
     day = date(2026, 11, 19)
     with clock.set_to(NOW):
         batches.ingest_events(TRAFFIC, [traffic(id="a", window_end=ago(1440))])
@@ -408,7 +406,7 @@ def test_a_day_that_was_half_dropped_is_summed_up_anew() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_summed_up_while_somebody_adds_up_counts_once() -> None:
+def test_what_is_summed_up_while_somebody_adds_up_counts_once():
     batches.ingest_events(TRAFFIC, [traffic(rx_bytes=5, window_end=moment(90))])
     summed: list[None] = []
 

@@ -44,13 +44,13 @@ def refused(*options: str) -> str:
 
 @pytest.mark.sqlite
 @pytest.mark.django_db
-def test_streams_are_spread_on_postgresql_only() -> None:
+def test_streams_are_spread_on_postgresql_only():
     for options in ((), ("--dry-run",), ("--undo",)):
         assert refused(*options).endswith("workers of PostgreSQL only, not SQLite")
 
 
 @pytest.mark.django_db
-def test_options_that_make_no_sense_are_refused() -> None:
+def test_options_that_make_no_sense_are_refused():
     for number in ("0", "32001"):
         assert refused("--shards", number) == "--shards: must be 1 to 32000"
     both = refused("--shards", "4", "--undo")
@@ -65,7 +65,7 @@ def without_extension() -> None:
 
 @postgresql
 @pytest.mark.usefixtures("without_extension")
-def test_the_extension_is_asked_for() -> None:
+def test_the_extension_is_asked_for():
     for options in ((), ("--undo",)):
         assert refused(*options).startswith("the extension citus is not in")
 
@@ -74,7 +74,7 @@ def test_the_extension_is_asked_for() -> None:
 @pytest.mark.usefixtures("without_extension")
 def test_a_dry_run_says_what_there_is_and_what_is_in_the_way(
     capsys: pytest.CaptureFixture[str],
-) -> None:
+):
     for ago in (0, 3):
         store_day(ago)
     with pytest.raises(CommandError) as told:
@@ -98,7 +98,7 @@ def test_a_dry_run_says_what_there_is_and_what_is_in_the_way(
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_days_half_dropped_are_brought_back_before_the_streams_move(
     interrupted: Callable[[int], None],
-) -> None:
+):
     store_day(9)
     interrupted(9)
     partitions.bring_back(TRAFFIC)
@@ -106,7 +106,7 @@ def test_days_half_dropped_are_brought_back_before_the_streams_move(
     assert totals() == (3, 3)
 
 
-def test_nothing_is_in_the_way_of_readers_of_streams_that_are_not_spread() -> None:
+def test_nothing_is_in_the_way_of_readers_of_streams_that_are_not_spread():
     assert [citus.settled(stream) for stream in STREAMS.values()] == [Q(), Q()]
     [finding] = [each for each in readiness.findings() if each.name == "streams"]
     assert (finding.problem, finding.required) == ("", False)
@@ -123,7 +123,7 @@ def test_nothing_is_in_the_way_of_readers_of_streams_that_are_not_spread() -> No
         ),
     ],
 )
-def test_workers_that_are_away_are_named(away: list[Worker], told: str) -> None:
+def test_workers_that_are_away_are_named(away: list[Worker], told: str):
     assert citus.told_away(WORKERS, away) == (told + CANNOT if away else "")
 
 
@@ -156,7 +156,7 @@ def raised_by_the_database(message: str, code: str) -> DatabaseError:
         ("cache lookup failed for relation 5", "XX000", 500),
     ],
 )
-def test_a_lost_worker_is_answered_503(message: str, code: str, status: int) -> None:
+def test_a_lost_worker_is_answered_503(message: str, code: str, status: int):
     answer = describe(raised_by_the_database(message, code))
     assert answer[0] == status
     assert "db2" not in answer[1]
@@ -174,12 +174,12 @@ def test_a_lost_worker_is_answered_503(message: str, code: str, status: int) -> 
 )
 def test_a_missing_day_is_recognised_by_its_code_or_its_words(
     message: str, code: str, missing: bool
-) -> None:
+):
     assert partitions.is_missing(raised_by_the_database(message, code)) is missing
 
 
 @postgresql
-def test_a_batch_that_fails_by_an_internal_error_is_not_tried_again() -> None:
+def test_a_batch_that_fails_by_an_internal_error_is_not_tried_again():
     execute(
         "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         " RAISE EXCEPTION 'connection not open' USING ERRCODE = 'XX000'; END $$"
@@ -197,7 +197,7 @@ def test_a_batch_that_fails_by_an_internal_error_is_not_tried_again() -> None:
 
 
 @postgresql
-def test_no_batch_is_under_way_while_ingest_is_held() -> None:
+def test_no_batch_is_under_way_while_ingest_is_held():
     with citus.ingest_held(), second_session() as other:
         for stream in STREAMS.values():
             free = other.execute(
@@ -212,7 +212,7 @@ def test_no_batch_is_under_way_while_ingest_is_held() -> None:
 
 @postgresql
 @pytest.mark.parametrize("left", [detach, lambda ago: None])
-def test_a_day_goes_by_a_plain_detach(left: Callable[[int], None]) -> None:
+def test_a_day_goes_by_a_plain_detach(left: Callable[[int], None]):
     for ago in (0, 9):
         store_day(ago)
     left(9)
@@ -223,7 +223,7 @@ def test_a_day_goes_by_a_plain_detach(left: Callable[[int], None]) -> None:
 
 
 @postgresql
-def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on() -> None:
+def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on():
     """A reader keeps the stream for a while, batches come in, and then the day goes."""
     for ago in (0, 9):
         store_day(ago)
@@ -250,7 +250,7 @@ def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on() -> None:
 
 
 @postgresql
-def test_retention_detaches_concurrently_where_nothing_is_spread() -> None:
+def test_retention_detaches_concurrently_where_nothing_is_spread():
     store_day(9)
     with CaptureQueriesContext(connection) as asked:
         retention.drop_days(TRAFFIC, day(4))

@@ -68,7 +68,7 @@ def table(answer: Answer) -> list[dict[str, str]]:
 )
 def test_an_export_holds_everything_newest_first_and_goes_on_behind_what_arrived(
     api: Api, path: str, name: str, time: str
-) -> None:
+):
     everything = listed(api, f"{path}?page_size=100")
     for accept, rows_of, ending in ((LINES, lines, "ndjson"), (CSV, table, "csv")):
         answer = api.get(path, Accept=accept)
@@ -83,7 +83,7 @@ def test_an_export_holds_everything_newest_first_and_goes_on_behind_what_arrived
             assert rows_of(api.get(query, Accept=accept)) == whole[number + 1 :]
 
 
-def test_a_place_that_leads_nowhere_is_refused() -> None:
+def test_a_place_that_leads_nowhere_is_refused():
     reader, moment = api_as("auditor"), "2026-11-20T10:00:00Z"
     for query, accept in (
         ("soon,flow-1", LINES),
@@ -96,14 +96,14 @@ def test_a_place_that_leads_nowhere_is_refused() -> None:
         assert (answer.status, list(answer.fields)) == (400, ["after"]), query
 
 
-def test_an_export_follows_the_filters(api: Api) -> None:
+def test_an_export_follows_the_filters(api: Api):
     query = f"{PROXY_PATH}?status_class=5xx"
     found = lines(api.get(query, Accept=LINES))
     assert found == listed(api, query)
     assert {event["status_code"] for event in found} == {500}
 
 
-def test_an_export_of_a_page_is_that_page(api: Api) -> None:
+def test_an_export_of_a_page_is_that_page(api: Api):
     query = f"{PROXY_PATH}?page=2&page_size=10&sort_by=status_code&sort_order=asc"
     assert lines(api.get(query, Accept=LINES)) == api.get(query).json["data"]
     query = f"{TRAFFIC_PATH}?page=2&page_size=10"
@@ -111,14 +111,14 @@ def test_an_export_of_a_page_is_that_page(api: Api) -> None:
     assert len(table(api.get(query, Accept=CSV))) == 10
 
 
-def test_a_whole_export_cannot_be_sorted_otherwise(api: Api) -> None:
+def test_a_whole_export_cannot_be_sorted_otherwise(api: Api):
     answer = api.get(f"{PROXY_PATH}?sort_by=host", Accept=CSV)
     assert (answer.status, list(answer.fields)) == (400, ["sort_by"])
     newest = api.get(f"{PROXY_PATH}?sort_by=timestamp&sort_order=desc", Accept=CSV)
     assert newest.status == 200
 
 
-def test_columns_of_csv_are_those_of_the_documentation_in_its_order() -> None:
+def test_columns_of_csv_are_those_of_the_documentation_in_its_order():
     paths = {"audit": AUDIT_PATH, "traffic": TRAFFIC_PATH, "proxy": PROXY_PATH}
     reader = api_as("auditor")
     for name, path in paths.items():
@@ -140,7 +140,7 @@ def _documented(name: str) -> list[str]:
     return found
 
 
-def test_csv_writes_objects_flat_and_runs_no_formula(api: Api) -> None:
+def test_csv_writes_objects_flat_and_runs_no_formula(api: Api):
     batches.ingest_events(
         TRAFFIC,
         [
@@ -164,23 +164,23 @@ def test_csv_writes_objects_flat_and_runs_no_formula(api: Api) -> None:
     assert first["reason"] == ""
 
 
-def test_an_empty_export_has_its_heading(api: Api) -> None:
+def test_an_empty_export_has_its_heading(api: Api):
     answer = api.get(f"{PROXY_PATH}?host=nobody", Accept=CSV)
     assert answer.body.startswith(b"id,service_id,timestamp,")
     assert answer.body.count(b"\n") == 1
     assert api.get(f"{PROXY_PATH}?host=nobody", Accept=LINES).body == b""
 
 
-def test_what_is_sent_is_answered_in_json_whatever_is_accepted() -> None:
+def test_what_is_sent_is_answered_in_json_whatever_is_accepted():
     answer = api_as("admin").post(PROXY_PATH, [proxy(id="sent")], Accept=CSV)
     assert answer.json == {"accepted": 1, "duplicates": 0}
 
 
-def test_an_export_needs_leave_to_read() -> None:
+def test_an_export_needs_leave_to_read():
     assert api_as("user").get(TRAFFIC_PATH, Accept=CSV).status == 403
 
 
-def test_a_short_search_says_how_far_it_looked(api: Api) -> None:
+def test_a_short_search_says_how_far_it_looked(api: Api):
     for query, count in (
         ("proxy?search=wi", 50),
         ("audit?search=zq", 0),
@@ -193,7 +193,7 @@ def test_a_short_search_says_how_far_it_looked(api: Api) -> None:
 
 def test_an_export_takes_memory_for_a_piece_of_it_only(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(pages, "_PIECE_ROWS", 200)
     batches.ingest_events(
         TRAFFIC, [traffic(destination={"name": "x" * 250}) for _ in range(1800)]
@@ -211,7 +211,7 @@ def test_an_export_takes_memory_for_a_piece_of_it_only(
         assert peak < whole / 2
 
 
-def test_an_entry_that_arrives_meanwhile_is_given_once_at_most(api: Api) -> None:
+def test_an_entry_that_arrives_meanwhile_is_given_once_at_most(api: Api):
     del api
     texts = pages.every_text(PROXY, ProxyEntry.objects.all())
     seen = [orjson.loads(text)["id"] for text in next(texts)]

@@ -37,7 +37,7 @@ def api() -> Api:
 )
 def test_an_empty_stream_is_an_empty_page_and_no_page_is_larger_than_the_maximum(
     api: Api, path: str, usual: int, most: int
-) -> None:
+):
     assert api.get(path).json == {
         "data": [],
         "page": 1,
@@ -49,7 +49,7 @@ def test_an_empty_stream_is_an_empty_page_and_no_page_is_larger_than_the_maximum
         assert api.get(f"{path}?page_size={number}").json["page_size"] == most
 
 
-def test_a_page_past_the_end_is_empty(api: Api) -> None:
+def test_a_page_past_the_end_is_empty(api: Api):
     batches.ingest_events(TRAFFIC, [traffic()])
     answer = api.get(f"{TRAFFIC_PATH}?page=2")
     assert (answer.status, answer.json["data"]) == (200, [])
@@ -110,7 +110,7 @@ ACCEPTED = ("application/json", "text/csv", "application/x-ndjson")
 
 def test_a_bad_value_names_its_parameter_in_json_whatever_was_asked_for(
     api: Api,
-) -> None:
+):
     wrong, seen = [], set()
     for path, query in [(path, bad) for path, found in BAD_OF.items() for bad in found]:
         name = query.partition("=")[0]
@@ -123,7 +123,7 @@ def test_a_bad_value_names_its_parameter_in_json_whatever_was_asked_for(
     assert wrong == []
 
 
-def test_a_nul_is_refused_by_name(api: Api) -> None:
+def test_a_nul_is_refused_by_name(api: Api):
     for path, name in (
         (TRAFFIC_PATH, "search"),
         (TRAFFIC_PATH, "user_id"),
@@ -134,12 +134,12 @@ def test_a_nul_is_refused_by_name(api: Api) -> None:
         assert answer.fields == {name: f"{name}: must not hold a NUL character"}
 
 
-def test_all_bad_values_are_named_at_once(api: Api) -> None:
+def test_all_bad_values_are_named_at_once(api: Api):
     answer = api.get(f"{PROXY_PATH}?page=0&sort_by=x&status=y")
     assert set(answer.fields) == {"page", "sort_by", "status"}
 
 
-def test_empty_values_and_unknown_parameters_change_nothing(api: Api) -> None:
+def test_empty_values_and_unknown_parameters_change_nothing(api: Api):
     batches.ingest_events(TRAFFIC, [traffic()])
     empty = "page=&page_size=&user_id=&protocol=&type=&search=&start_date=&colour=red"
     unescaped_plus = "start_date=2020-01-01T00:00:00+02:00"
@@ -147,7 +147,7 @@ def test_empty_values_and_unknown_parameters_change_nothing(api: Api) -> None:
         assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1, query
 
 
-def test_traffic_is_newest_first_with_ties_by_id(api: Api) -> None:
+def test_traffic_is_newest_first_with_ties_by_id(api: Api):
     same = moment(3)
     batches.ingest_events(
         TRAFFIC,
@@ -161,7 +161,7 @@ def test_traffic_is_newest_first_with_ties_by_id(api: Api) -> None:
     assert ids == ["c", "b", "old"]
 
 
-def test_the_time_of_a_flow_is_its_window_or_else_its_newest_event(api: Api) -> None:
+def test_the_time_of_a_flow_is_its_window_or_else_its_newest_event(api: Api):
     inner = [{"type": "TYPE_END", "timestamp": moment(m)} for m in (30, 20, 40)]
     event = traffic(id="by-events", events=inner)
     del event["window_end"]
@@ -173,7 +173,7 @@ def test_the_time_of_a_flow_is_its_window_or_else_its_newest_event(api: Api) -> 
     assert data[0]["window_end"] == inner[1]["timestamp"]
 
 
-def test_unknown_optional_fields_of_an_entry_are_left_out(api: Api) -> None:
+def test_unknown_optional_fields_of_an_entry_are_left_out(api: Api):
     bare = {"timestamp": moment(1), "id": "tcp-1", "service_id": "mail"}
     batches.ingest_events(PROXY, [bare])
     assert api.get(PROXY_PATH).json["data"] == [
@@ -194,7 +194,7 @@ def test_unknown_optional_fields_of_an_entry_are_left_out(api: Api) -> None:
 
 def test_totals_beyond_the_bound_say_at_least(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(pages, "EXACT_TOTAL", 5)
     monkeypatch.setattr(pages, "_SCAN_WHOLE", 6)
     monkeypatch.setattr(pages, "FEW", 4)
@@ -210,7 +210,7 @@ def test_totals_beyond_the_bound_say_at_least(
 
 def test_totals_of_common_filters_come_from_the_tallies(
     api: Api, django_assert_num_queries: Any
-) -> None:
+):
     batches.ingest_events(TRAFFIC, [traffic(), traffic(protocol=17, num_of_drops=2)])
     TrafficTally.objects.filter(protocol=17).update(rows=41)
     query = "protocol=17&type=TYPE_DROP&direction=direction_unknown"
@@ -220,7 +220,7 @@ def test_totals_of_common_filters_come_from_the_tallies(
 @pytest.mark.parametrize("path", [TRAFFIC_PATH, PROXY_PATH])
 def test_a_page_costs_a_fixed_number_of_queries(
     path: str, api: Api, django_assert_max_num_queries: Any
-) -> None:
+):
     batches.ingest_events(TRAFFIC, [traffic() for _ in range(200)])
     batches.ingest_events(PROXY, [proxy() for _ in range(200)])
     api.get(path)  # the token's use is noted once a minute
@@ -229,7 +229,7 @@ def test_a_page_costs_a_fixed_number_of_queries(
             api.get(f"{path}?page_size={size}&search=lap")
 
 
-def test_a_search_that_finds_few_is_made_once(api: Api) -> None:
+def test_a_search_that_finds_few_is_made_once(api: Api):
     batches.ingest_events(TRAFFIC, [traffic() for _ in range(3)])
     for page, read in ((1, 2), (2, 1), (3, 0)):
         address = f"{TRAFFIC_PATH}?search=laptop&page_size=2&page={page}"
@@ -243,7 +243,7 @@ def test_a_search_that_finds_few_is_made_once(api: Api) -> None:
 
 def test_big_pages_are_sent_in_pieces_and_take_little_more_memory_than_that(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(pages, "_PIECE_ROWS", 200)
     name = "n" * 250
     events = [traffic(source={"name": name}, flow_id=str(n)) for n in range(2000)]
@@ -305,9 +305,7 @@ entries = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("examples", [25, pytest.param(200, marks=pytest.mark.slow)])
-def test_the_serializers_are_the_schema_of_the_fast_path(
-    api: Api, examples: int
-) -> None:
+def test_the_serializers_are_the_schema_of_the_fast_path(api: Api, examples: int):
     @settings(max_examples=examples)
     @given(
         st.lists(flows, min_size=1, max_size=4),
@@ -335,14 +333,14 @@ def test_the_serializers_are_the_schema_of_the_fast_path(
     compare()
 
 
-def test_receive_timestamps_are_ours(api: Api) -> None:
+def test_receive_timestamps_are_ours(api: Api):
     before = clock.rfc3339(clock.now()) or ""
     batches.ingest_events(TRAFFIC, [traffic(receive_timestamp="2000-01-01T00:00:00Z")])
     assert api.get(TRAFFIC_PATH).json["data"][0]["receive_timestamp"] >= before
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's compiler")
-def test_connections_do_not_compile_queries() -> None:
+def test_connections_do_not_compile_queries():
     with connection.cursor() as cursor:
         cursor.execute("SHOW jit")
         assert cursor.fetchone() == ("off",)
@@ -350,14 +348,14 @@ def test_connections_do_not_compile_queries() -> None:
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's planner")
 @pytest.mark.parametrize("text", ["100.64.0.7", "ann@mesh.dev", "/a_b", "laptop"])
-def test_the_trigram_index_serves_searches(text: str) -> None:
+def test_the_trigram_index_serves_searches(text: str):
     batches.ingest_events(TRAFFIC, [traffic()])
     execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
     plan = TrafficEvent.objects.filter(search__holds=text).order_by().explain()
     assert "search" in plan.partition("Index Cond")[2], plan
 
 
-def test_totals_of_methods_are_right_for_unusual_ones_too(api: Api) -> None:
+def test_totals_of_methods_are_right_for_unusual_ones_too(api: Api):
     entries = [proxy(method=method) for method in ("GET", "get", "PROPFIND")]
     batches.ingest_events(PROXY, [*entries, proxy(status_code=500)])
     totals = {

@@ -47,7 +47,7 @@ def since(minutes: int) -> str:
     return f"start_date={moment(minutes)}"
 
 
-def test_bytes_by_source_equal_the_sum_of_the_events(api: Api) -> None:
+def test_bytes_by_source_equal_the_sum_of_the_events(api: Api):
     pool = traffic_pool()
     for number, event in enumerate(pool):
         event |= {"rx_bytes": number, "tx_bytes": 1}
@@ -91,7 +91,7 @@ def numbered(stream: Stream, facts: list[dict[str, Any]]) -> None:
     batches.ingest_events(stream, [sample(id=str(n), **f) for n, f in enumerate(facts)])
 
 
-def test_sums_of_absurd_counters_stay_at_the_biggest_number(api: Api) -> None:
+def test_sums_of_absurd_counters_stay_at_the_biggest_number(api: Api):
     for stream, path, metric, facts in ABSURD:
         with undone():
             numbered(stream, facts)
@@ -102,7 +102,7 @@ def test_sums_of_absurd_counters_stay_at_the_biggest_number(api: Api) -> None:
         assert [point["value"] for point in group["series"]] == [BIGGEST]
 
 
-def test_sums_up_to_the_biggest_number_are_exact(api: Api) -> None:
+def test_sums_up_to_the_biggest_number_are_exact(api: Api):
     for counters in EXACT:
         with undone():
             numbered(TRAFFIC, [{"rx_bytes": r, "tx_bytes": t} for r, t in counters])
@@ -110,7 +110,7 @@ def test_sums_up_to_the_biggest_number_are_exact(api: Api) -> None:
         assert answer.json["total"] == sum(map(sum, counters))
 
 
-def test_groups_are_ordered_by_sums_beyond_32_bits(api: Api) -> None:
+def test_groups_are_ordered_by_sums_beyond_32_bits(api: Api):
     sizes = {"a": 2**40, "b": 2**40 + 1, "c": 2**33, "d": 2**32 - 1}
     batches.ingest_events(
         TRAFFIC, [traffic(source={"id": key}, rx_bytes=n) for key, n in sizes.items()]
@@ -119,7 +119,7 @@ def test_groups_are_ordered_by_sums_beyond_32_bits(api: Api) -> None:
     assert [group["key"]["source"] for group in groups] == ["b", "a", "c", "d"]
 
 
-def test_the_first_and_last_days_of_the_calendar_can_be_asked_for(api: Api) -> None:
+def test_the_first_and_last_days_of_the_calendar_can_be_asked_for(api: Api):
     batches.ingest_events(TRAFFIC, [traffic(rx_bytes=1)])
     batches.ingest_events(PROXY, [proxy()])
     questions = {
@@ -141,7 +141,7 @@ def test_the_first_and_last_days_of_the_calendar_can_be_asked_for(api: Api) -> N
         assert sum(values(answer).values()) == answer.json["total"]
 
 
-def test_points_stand_at_the_start_of_their_bucket(api: Api) -> None:
+def test_points_stand_at_the_start_of_their_bucket(api: Api):
     batches.ingest_events(
         TRAFFIC, [traffic(rx_bytes=7, window_end="2026-11-20T10:07:30Z")]
     )
@@ -153,7 +153,7 @@ def test_points_stand_at_the_start_of_their_bucket(api: Api) -> None:
     ]
 
 
-def test_repeated_denials_are_one_row_with_their_count(api: Api) -> None:
+def test_repeated_denials_are_one_row_with_their_count(api: Api):
     denials = [proxy(status_code=401, timestamp=moment(n / 60)) for n in range(150)]
     other = proxy(status_code=403, source_ip="192.0.2.8", host="git.internal")
     batches.ingest_events(PROXY, [*denials, other, proxy()])
@@ -171,7 +171,7 @@ def test_repeated_denials_are_one_row_with_their_count(api: Api) -> None:
 
 
 @pytest.mark.parametrize("path", SUBJECTS)
-def test_every_group_and_metric_adds_up(api: Api, path: str) -> None:
+def test_every_group_and_metric_adds_up(api: Api, path: str):
     if path == TRAFFIC_PATH:
         batches.ingest_events(TRAFFIC, [e | {"rx_bytes": 5} for e in traffic_pool()])
     if path == PROXY_PATH:
@@ -184,19 +184,19 @@ def test_every_group_and_metric_adds_up(api: Api, path: str) -> None:
         assert sum(values(answer).values()) == answer.json["total"] > 0, query
 
 
-def test_the_filters_of_the_stream_apply(api: Api) -> None:
+def test_the_filters_of_the_stream_apply(api: Api):
     batches.ingest_events(PROXY, [proxy(), proxy(method="POST"), proxy(path="/x")])
     assert api.get(f"{PROXY_PATH}?method=GET&path=/x").json["total"] == 1
 
 
-def test_names_come_from_the_events(api: Api) -> None:
+def test_names_come_from_the_events(api: Api):
     user = {"id": "u1", "email": "ann@x.y", "name": "Ann"}
     batches.ingest_events(TRAFFIC, [traffic(user=user, rx_bytes=1)])
     answer = api.get(f"{TRAFFIC_PATH}?group_by=user,source")
     assert answer.json["groups"][0]["name"] == "Ann / laptop"
 
 
-def test_changes_are_counted_by_who_and_what(api: Api) -> None:
+def test_changes_are_counted_by_who_and_what(api: Api):
     AuditEvent.objects.prune()
     for number in range(7):
         AuditEvent(
@@ -221,17 +221,17 @@ def test_changes_are_counted_by_who_and_what(api: Api) -> None:
     ]
 
 
-def test_group_by_may_be_repeated(api: Api) -> None:
+def test_group_by_may_be_repeated(api: Api):
     repeated = api.get(f"{PROXY_PATH}?group_by=host&group_by=&group_by=path,host")
     assert repeated.json["group_by"] == ["host", "path"]
 
 
-def test_drops_count_whether_aggregated_or_listed(api: Api) -> None:
+def test_drops_count_whether_aggregated_or_listed(api: Api):
     listed = [{"type": "TYPE_DROP", "timestamp": moment(6)}] * 2
     batches.ingest_events(TRAFFIC, [traffic(num_of_drops=3), traffic(events=listed)])
     assert api.get(f"{TRAFFIC_PATH}?metric=drops").json["total"] == 5
 
 
-def test_connections_without_a_status_are_no_failures(api: Api) -> None:
+def test_connections_without_a_status_are_no_failures(api: Api):
     batches.ingest_events(PROXY, [proxy(status_code=0, protocol="tcp")])
     assert api.get(f"{PROXY_PATH}?metric=failures").json["total"] == 0

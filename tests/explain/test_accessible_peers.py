@@ -28,7 +28,7 @@ def of_all() -> dict[str, Any]:
     return rule_body(sources=[all_group_id()], destinations=[all_group_id()])
 
 
-def test_row_has_the_fields_that_clients_know(api: Api) -> None:
+def test_row_has_the_fields_that_clients_know(api: Api):
     a = peer("a")
     b = peer("b", ipv6="fd00::1", dns_label="b", user=person("user"), os="Debian 12")
     everybody = group("everybody", a, b)
@@ -53,7 +53,7 @@ def test_row_has_the_fields_that_clients_know(api: Api) -> None:
 
 def test_policies_and_routers_decide_and_names_are_known_by_routes_too(
     api: Api,
-) -> None:
+):
     a, b, c, d, gateway, hidden = (peer(name) for name in ("a", *"bcd", "gw", "hid"))
     left, right, others = group("left", a), group("right", b, c), group("others", d)
     office = f"/api/networks/{network().pk}"
@@ -83,13 +83,13 @@ def test_policies_and_routers_decide_and_names_are_known_by_routes_too(
         assert seen == [one.name, *names[one.name]], one.name
 
 
-def test_group_of_all_peers_needs_no_rows(api: Api) -> None:
+def test_group_of_all_peers_needs_no_rows(api: Api):
     a, b = peer("a"), peer("b")
     ok(api.post("/api/policies", policy(rules=[of_all()])))
     assert (reach(api, a), reach(api, b)) == (["b"], ["a"])
 
 
-def test_regular_users_see_their_own_peers_of_it() -> None:
+def test_regular_users_see_their_own_peers_of_it():
     account_settings(regular_users_view_blocked=False)
     someone = person("user")
     mine, also_mine = (peer(name, user=someone) for name in ("mine", "also mine"))
@@ -101,7 +101,7 @@ def test_regular_users_see_their_own_peers_of_it() -> None:
     assert api.get(f"/api/peers/{theirs.pk}/accessible-peers").status == 404
 
 
-def test_number_of_queries_does_not_depend_on_the_data(api: Api) -> None:
+def test_number_of_queries_does_not_depend_on_the_data(api: Api):
     a = peer("a")
     counts = []
     for size in (1, 20):
@@ -116,7 +116,7 @@ def test_number_of_queries_does_not_depend_on_the_data(api: Api) -> None:
 
 def test_many_reachable_peers_are_shown_like_few(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     a, hidden = peer("a"), peer("hidden")
     rule([group("left", a)], [group("right", *peers(3))])
     few = reach(api, a)

@@ -56,9 +56,7 @@ def explain(api: Api, peer: str, name: str, type_: str = "A") -> Any:
     return ok(api.get(f"/api/dns/explain?peer={peer}&name={name}&type={type_}"))
 
 
-def test_peer_gets_zones_and_servers_with_reasons(
-    api: Api, office: dict[str, str]
-) -> None:
+def test_peer_gets_zones_and_servers_with_reasons(api: Api, office: dict[str, str]):
     found = ok(api.get(f"/api/peers/{office['peer']}/dns"))
     assert found["managed"]
     assert [z["domain"] for z in found["zones"]] == ["mesh.internal", "company.com"]
@@ -74,7 +72,7 @@ def test_peer_gets_zones_and_servers_with_reasons(
     assert reasons == dict.fromkeys(["Services", "office", "public"], "no_shared_group")
 
 
-def test_disabled_group_leaves_peer_unmanaged(api: Api, office: dict[str, str]) -> None:
+def test_disabled_group_leaves_peer_unmanaged(api: Api, office: dict[str, str]):
     settings = {"disabled_management_groups": [office["staff"]]}
     ok(api.put("/api/dns/settings", settings))
     found = ok(api.get(f"/api/peers/{office['peer']}/dns"))
@@ -85,7 +83,7 @@ def test_disabled_group_leaves_peer_unmanaged(api: Api, office: dict[str, str]) 
     assert answer["outcome"]["kind"] == "system"
 
 
-def test_order_of_resolution_is_the_seeds(api: Api, office: dict[str, str]) -> None:
+def test_order_of_resolution_is_the_seeds(api: Api, office: dict[str, str]):
     """Zones, then servers of the domain, then primary servers, then the system's."""
     peer = office["peer"]
     local = explain(api, peer, "wiki.company.com")["outcome"]
@@ -102,7 +100,7 @@ def test_order_of_resolution_is_the_seeds(api: Api, office: dict[str, str]) -> N
 
 def test_short_name_resolves_as_if_the_domain_were_appended(
     api: Api, office: dict[str, str]
-) -> None:
+):
     found = explain(api, office["peer"], "wiki")
     assert [q["name"] for q in found["queries"]] == [
         "wiki.mesh.internal",
@@ -112,7 +110,7 @@ def test_short_name_resolves_as_if_the_domain_were_appended(
     assert found["outcome"]["records"][0]["content"] == "10.0.0.7"
 
 
-def test_aliases_and_wildcards_are_explained(api: Api, office: dict[str, str]) -> None:
+def test_aliases_and_wildcards_are_explained(api: Api, office: dict[str, str]):
     found = explain(api, office["peer"], "docs.company.com")
     contents = [r["content"] for r in found["outcome"]["records"]]
     assert contents == ["wiki.company.com", "10.0.0.7"]
@@ -123,7 +121,7 @@ def test_aliases_and_wildcards_are_explained(api: Api, office: dict[str, str]) -
     assert nodata["outcome"]["kind"] == "nodata"
 
 
-def test_peer_that_cannot_be_reached_is_named(api: Api, office: dict[str, str]) -> None:
+def test_peer_that_cannot_be_reached_is_named(api: Api, office: dict[str, str]):
     out_of_reach = {"host2": ["peer 2"], "alias2": ["peer 2"], "nobody": []}
     for label, names in out_of_reach.items():
         found = explain(api, office["peer"], f"{label}.mesh.internal")
@@ -133,7 +131,7 @@ def test_peer_that_cannot_be_reached_is_named(api: Api, office: dict[str, str]) 
         assert [step["object"]["name"] for step in hidden] == names
 
 
-def test_bad_question_is_refused_clearly(api: Api) -> None:
+def test_bad_question_is_refused_clearly(api: Api):
     known = f"peer={new_peer(1)}"
     refused = {
         "": (400, "peer"),
@@ -152,7 +150,7 @@ def test_bad_question_is_refused_clearly(api: Api) -> None:
         assert text in answer.json["message"], query
 
 
-def test_lint_names_object_and_remedy(api: Api, office: dict[str, str]) -> None:
+def test_lint_names_object_and_remedy(api: Api, office: dict[str, str]):
     ok(api.post("/api/dns/zones", zone(domain="empty.test", name="Empty")))
     findings = api.get("/api/dns/lint").json
     [finding] = [f for f in findings if f["code"] == "zone_empty"]
@@ -162,7 +160,7 @@ def test_lint_names_object_and_remedy(api: Api, office: dict[str, str]) -> None:
     assert finding["remedy"]
 
 
-def test_questions_change_nothing(api: Api, office: dict[str, str]) -> None:
+def test_questions_change_nothing(api: Api, office: dict[str, str]):
     trail = Trail()
     explain(api, office["peer"], "wiki")
     api.get("/api/dns/lint")
@@ -172,7 +170,7 @@ def test_questions_change_nothing(api: Api, office: dict[str, str]) -> None:
 
 def test_explanation_reads_the_account_twice_at_most(
     office: dict[str, str], django_assert_max_num_queries: Any
-) -> None:
+):
     for name in ("wiki", "www.example.org", "host2.mesh.internal"):
         with django_assert_max_num_queries(37):
             name_explanation(office["peer"], name)

@@ -18,20 +18,20 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("laptop")]
 
 
 @pytest.mark.parametrize("peer", ["laptop", "laptop-1", "100.64.0.1"])
-def test_explain_prints_a_tree(peer: str) -> None:
+def test_explain_prints_a_tree(peer: str):
     text = run("explain", peer, "www.svc.test")
     assert text.startswith("www.svc.test A\n└─ query www.svc.test\n")
     assert "=> www.svc.test: answered by the peer itself" in text
     assert "www.svc.test 300 A 10.0.0.1" in text
 
 
-def test_explain_prints_json() -> None:
+def test_explain_prints_json():
     found = json.loads(run("explain", "laptop", "www.svc.test", "AAAA", "--json"))
     assert found["outcome"]["kind"] == "nodata"
     assert "live" not in found
 
 
-def test_explain_asks_servers_live(api: Api) -> None:
+def test_explain_asks_servers_live(api: Api):
     group = Group.objects.get(name="staff").pk
     with nameserver(lambda question: answer(question, "192.0.2.7").pack()) as port:
         servers = [{"ip": "127.0.0.1", "port": port}]
@@ -56,18 +56,18 @@ def test_explain_asks_servers_live(api: Api) -> None:
         (("laptop", "a.test", "MX"), "MX"),
     ],
 )
-def test_explain_refuses_clearly(arguments: tuple[str, ...], text: str) -> None:
+def test_explain_refuses_clearly(arguments: tuple[str, ...], text: str):
     with pytest.raises(CommandError, match=text):
         run("explain", *arguments)
 
 
-def test_ambiguous_peer_is_not_guessed() -> None:
+def test_ambiguous_peer_is_not_guessed():
     peer("laptop")
     with pytest.raises(CommandError, match="several peers"):
         run("explain", "laptop", "a.test")
 
 
-def test_lint_lists_findings_and_fails_on_demand() -> None:
+def test_lint_lists_findings_and_fails_on_demand():
     text = run("lint_dns")
     assert "no_primary" in text
     assert text.splitlines()[-1] == "1 finding"
@@ -80,7 +80,7 @@ def test_lint_lists_findings_and_fails_on_demand() -> None:
         run("lint_dns", "--fail-on", "nonsense")
 
 
-def test_names_cannot_forge_lines_of_explain_or_lint(api: Api) -> None:
+def test_names_cannot_forge_lines_of_explain_or_lint(api: Api):
     forged, shown = "corp\n=> forged\x1b[31m", r"corp\n=> forged\x1b[31m"
     group = Group.objects.get(name="staff").pk
     body = nameserver_group(name=forged, groups=[group])
@@ -93,5 +93,5 @@ def test_names_cannot_forge_lines_of_explain_or_lint(api: Api) -> None:
         assert all(line.isprintable() for line in text.split("\n"))
 
 
-def test_lint_without_warnings_passes() -> None:
+def test_lint_without_warnings_passes():
     assert "0 findings" not in run("lint_dns", "--fail-on", "warning")

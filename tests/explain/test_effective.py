@@ -66,7 +66,7 @@ def own_records(found: PeerDns) -> list[tuple[str, str, str]]:
     return [(record.name, record.type, record.content) for record in zone.records]
 
 
-def test_a_peer_gets_the_zones_and_groups_it_shares_a_group_with() -> None:
+def test_a_peer_gets_the_zones_and_groups_it_shares_a_group_with():
     got = config(account(), "p1")
     assert got.managed
     assert [zone.domain for zone in got.zones] == ["mesh.lan", "corp.lan"]
@@ -78,7 +78,7 @@ def test_a_peer_gets_the_zones_and_groups_it_shares_a_group_with() -> None:
     assert got.excluded == []
 
 
-def test_the_own_zone_holds_the_peer_and_those_it_may_reach() -> None:
+def test_the_own_zone_holds_the_peer_and_those_it_may_reach():
     got = config(account(), "p1")
     assert own_records(got) == [
         ("ann.mesh.lan", "A", "100.64.0.1"),
@@ -105,13 +105,13 @@ def test_the_own_zone_holds_the_peer_and_those_it_may_reach() -> None:
     assert [s.domain for s in without_reach.search_domains] == ["mesh.lan"]
 
 
-def test_without_a_peer_domain_there_is_no_own_zone() -> None:
+def test_without_a_peer_domain_there_is_no_own_zone():
     got = config(replace(account(), settings=Settings()), "p1")
     assert [zone.domain for zone in got.zones] == ["corp.lan"]
     assert len(got.visible_peers) == 3
 
 
-def test_what_is_out_says_every_reason() -> None:
+def test_what_is_out_says_every_reason():
     zones = (
         ZONE,
         replace(ZONE, id="z2", name="Off", enabled=False),
@@ -145,7 +145,7 @@ def test_what_is_out_says_every_reason() -> None:
     }
 
 
-def test_one_disabled_group_makes_a_peer_unmanaged() -> None:
+def test_one_disabled_group_makes_a_peer_unmanaged():
     base = account()
     members = {**base.members, "ops": base.members["ops"] | {"p1"}}
     snapshot = replace(base, unmanaged_groups=OPS, members=members)
@@ -161,7 +161,7 @@ def test_one_disabled_group_makes_a_peer_unmanaged() -> None:
     assert config(snapshot, "p4").managed
 
 
-def test_what_no_query_can_hold_is_not_sent() -> None:
+def test_what_no_query_can_hold_is_not_sent():
     long = "x" * 300 + ".lan"
     unusable = replace(SERVERS, domains=(), unusable=(long,))
     zone = replace(ZONE, records=(), unusable=(Record(long, "A", "1.2.3.4", 0),))
@@ -171,12 +171,12 @@ def test_what_no_query_can_hold_is_not_sent() -> None:
     assert config(account(groups=(half,)), "p1").servers == [half]
 
 
-def test_a_loader_may_leave_out_records_of_zones_the_peer_does_not_get() -> None:
+def test_a_loader_may_leave_out_records_of_zones_the_peer_does_not_get():
     zone = replace(ZONE, groups=OPS, records=(), has_records=True)
     assert reasons_out(config(account((zone,)), "p1"))["Corp"] == ["no_shared_group"]
 
 
-def test_a_rule_may_name_a_peer_that_is_gone_but_no_question() -> None:
+def test_a_rule_may_name_a_peer_that_is_gone_but_no_question():
     gone = policy("P", (RuleSide(peer="gone"), RuleSide(groups=DEV)))
     got = config(replace(account(), policies=(gone,)), "p1")
     assert [peer.id for peer in got.visible_peers] == ["p1"]
@@ -184,14 +184,14 @@ def test_a_rule_may_name_a_peer_that_is_gone_but_no_question() -> None:
         config(account(), "nobody")
 
 
-def test_one_mesh_gives_every_peer_what_it_gets_alone() -> None:
+def test_one_mesh_gives_every_peer_what_it_gets_alone():
     shared = mesh(account())
     for peer_id in shared.snapshot.peers:
         got, alone = PeerDns(shared, peer_id), config(account(), peer_id)
         assert PeerDnsSerializer.plain(got) == PeerDnsSerializer.plain(alone)
 
 
-def test_json_form_is_plain_data() -> None:
+def test_json_form_is_plain_data():
     snapshot = account((ZONE, replace(ZONE, id="z2", enabled=False)))
     got = config(snapshot, "p1")
     data = json.loads(json.dumps(PeerDnsSerializer.plain(got)))
@@ -215,7 +215,7 @@ ABSENT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("code", ABSENT)
-def test_peer_that_takes_no_part_gets_nothing_and_is_unseen(code: str) -> None:
+def test_peer_that_takes_no_part_gets_nothing_and_is_unseen(code: str):
     absent = with_peer(account(), "p2", **ABSENT[code])
     snapshot = replace(absent, users={"u": User("u", active=False, blocked=True)})
     mine = config(snapshot, "p2")
@@ -229,7 +229,7 @@ def test_peer_that_takes_no_part_gets_nothing_and_is_unseen(code: str) -> None:
     assert [peer.name for peer in config(snapshot, "p1").visible_peers] == ["ann", "cy"]
 
 
-def test_login_over_by_the_clock_counts_before_anybody_noted_it() -> None:
+def test_login_over_by_the_clock_counts_before_anybody_noted_it():
     facts = {"user_id": "u", "login_expires": True, "last_login": NOW - 61}
     late = with_peer(account(), "p2", **facts)
     snapshot = replace(late, settings=replace(late.settings, login_period=60))

@@ -23,7 +23,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "_kept", [])
 
 
-def test_are_computed_once_as_long_as_nothing_changes(api: Api) -> None:
+def test_are_computed_once_as_long_as_nothing_changes(api: Api):
     ok(api.post(ZONES, zone()))
     first = findings()
     with CaptureQueriesContext(connection) as asked:
@@ -34,7 +34,7 @@ def test_are_computed_once_as_long_as_nothing_changes(api: Api) -> None:
 
 def test_every_change_of_the_account_makes_them_old(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(kept, "LAG", 0)
     assert findings().count == (0, 0)
     made = ok(api.post(ZONES, zone()))
@@ -45,7 +45,7 @@ def test_every_change_of_the_account_makes_them_old(
 
 def test_that_cost_much_lag_behind_for_a_while(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(kept, "LAG", 1e9)
     monkeypatch.setattr(kept, "CHEAP", 0)
     first = findings()
@@ -55,9 +55,7 @@ def test_that_cost_much_lag_behind_for_a_while(
     assert findings().count == (1, 0)
 
 
-def test_do_not_grow_old_without_changes(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_do_not_grow_old_without_changes(api: Api, monkeypatch: pytest.MonkeyPatch):
     first = findings()
     monkeypatch.setattr(kept, "MOST_SECONDS", 0)
     assert findings() is not first
@@ -65,7 +63,7 @@ def test_do_not_grow_old_without_changes(
 
 def test_the_page_says_how_old_they_are_and_computes_again(
     api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(kept, "LAG", 1e9)
     monkeypatch.setattr(kept, "CHEAP", 0)
     browser = client_of(person("auditor"))

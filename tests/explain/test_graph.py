@@ -25,7 +25,7 @@ def sql() -> PolicyRule:
     )
 
 
-def test_the_graph_is_asked_whole_or_about_one_thing(api: Api, sql: PolicyRule) -> None:
+def test_the_graph_is_asked_whole_or_about_one_thing(api: Api, sql: PolicyRule):
     rule([group("others", *peers(2))], [group("printers")])
     whole = ok(api.get("/api/access/graph"))
     assert len(whole["edges"]) == 2
@@ -42,14 +42,14 @@ def test_the_graph_is_asked_whole_or_about_one_thing(api: Api, sql: PolicyRule) 
     assert (edge["effect"], edge["state"]) == ("accept", "in_force")
 
 
-def test_an_unknown_focus_is_not_found(api: Api, sql: PolicyRule) -> None:
+def test_an_unknown_focus_is_not_found(api: Api, sql: PolicyRule):
     for focus in ("0" * 20, "dbs", "%00"):
         answer = api.get(f"/api/access/graph?focus={focus}")
         assert answer.status == 404, focus
         assert "group, peer, resource or policy" in answer.json["message"]
 
 
-def test_the_past_is_drawn_with_at(api: Api, sql: PolicyRule) -> None:
+def test_the_past_is_drawn_with_at(api: Api, sql: PolicyRule):
     moment = clock.rfc3339(clock.now())
     ok(api.delete(f"/api/policies/{sql.policy_id}"))
     assert ok(api.get("/api/access/graph"))["edges"] == []
@@ -57,11 +57,11 @@ def test_the_past_is_drawn_with_at(api: Api, sql: PolicyRule) -> None:
     assert [edge["rule"] for edge in then["edges"]] == [sql.pk]
 
 
-def test_who_may_not_read_policies_sees_no_graph(sql: PolicyRule) -> None:
+def test_who_may_not_read_policies_sees_no_graph(sql: PolicyRule):
     assert api_as("user").get("/api/access/graph").status == 403
 
 
-def test_the_page_draws_what_its_table_says(sql: PolicyRule, client: Client) -> None:
+def test_the_page_draws_what_its_table_says(sql: PolicyRule, client: Client):
     rule(
         [group("staff", peer("<b>"))], [group("servers")], action="drop", enabled=False
     )
@@ -78,14 +78,14 @@ def test_the_page_draws_what_its_table_says(sql: PolicyRule, client: Client) -> 
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_where_either_may_begin_arrows_are_at_both_ends(
     client: Client, bidirectional: bool
-) -> None:
+):
     rule([group("a", peer("a"))], [group("b", peer("b"))], bidirectional=bidirectional)
     page = client.get(PAGE).content.decode()
     assert ("marker-start" in page) is bidirectional
     assert ("one way" in page) is not bidirectional
 
 
-def test_the_page_looks_at_what_a_name_means(sql: PolicyRule, client: Client) -> None:
+def test_the_page_looks_at_what_a_name_means(sql: PolicyRule, client: Client):
     peer("twin")
     peer("twin")
     told = {
@@ -100,7 +100,7 @@ def test_the_page_looks_at_what_a_name_means(sql: PolicyRule, client: Client) ->
 
 def test_the_page_of_a_policy_says_who_may_do_what_and_what_would_be_lost(
     sql: PolicyRule, client: Client
-) -> None:
+):
     page = f"/admin/access/policy/{sql.policy_id}/change/"
     text = client.get(page).content.decode()
     because, without = text.split("<h2>Without it</h2>", 1)
@@ -114,13 +114,13 @@ def test_the_page_of_a_policy_says_who_may_do_what_and_what_would_be_lost(
     assert "Nothing would change" in without
 
 
-def test_the_form_of_a_new_policy_has_no_reach(sql: PolicyRule, client: Client) -> None:
+def test_the_form_of_a_new_policy_has_no_reach(sql: PolicyRule, client: Client):
     page = client.get("/admin/access/policy/add/")
     assert b"because of it" not in page.content
     assert b"focus=" not in page.content
 
 
-def test_groups_come_in_the_order_in_which_they_were_made(api: Api) -> None:
+def test_groups_come_in_the_order_in_which_they_were_made(api: Api):
     made = [group(name) for name in ("c", "a", "b")]
     made[0].name = "z"
     made[0].save()

@@ -262,7 +262,7 @@ OF_THE_MESH = [code for code in CATALOGUE if code != "access_test_failing"]
 
 
 @pytest.mark.parametrize("code", OF_THE_MESH)
-def test_each_rule_fires(code: str) -> None:
+def test_each_rule_fires(code: str):
     for snapshot, name, words in FIRING[code]:
         [finding] = found(snapshot, code)
         assert finding.subject.name == name
@@ -270,24 +270,24 @@ def test_each_rule_fires(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", OF_THE_MESH)
-def test_each_rule_is_silent(code: str) -> None:
+def test_each_rule_is_silent(code: str):
     for snapshot in SILENT[code]:
         assert found(snapshot, code) == []
 
 
-def test_a_sound_account_has_no_findings() -> None:
+def test_a_sound_account_has_no_findings():
     assert lint(mesh(account())) == []
     assert lint(mesh(placed({}))) == []
 
 
-def test_findings_come_in_the_order_of_the_catalogue() -> None:
+def test_findings_come_in_the_order_of_the_catalogue():
     snapshot = account([replace(ZONE, records=()), *search_zones(7)], groups=[])
     codes = [finding.code for finding in lint(mesh(snapshot))]
     assert codes == sorted(codes, key=list(CATALOGUE).index)
     assert len(set(codes)) >= 3
 
 
-def test_search_domains_are_judged_for_peers_that_serve_themselves() -> None:
+def test_search_domains_are_judged_for_peers_that_serve_themselves():
     """A peer does not get the group it serves, so its list is shorter."""
     group = replace(
         SERVERS,
@@ -302,7 +302,7 @@ def test_search_domains_are_judged_for_peers_that_serve_themselves() -> None:
     assert "1 peer (bob)" in finding.text
 
 
-def test_visible_peers_count_in_the_network_map() -> None:
+def test_visible_peers_count_in_the_network_map():
     peers = [
         machine(f"p{i:04}", f"n{i}", f"10.0.{i // 250}.{i % 250}") for i in range(2600)
     ]
@@ -318,7 +318,7 @@ def test_visible_peers_count_in_the_network_map() -> None:
     assert "n0 has 5203" in finding.text
 
 
-def test_nameserver_group_that_only_its_own_server_uses_serves_nobody() -> None:
+def test_nameserver_group_that_only_its_own_server_uses_serves_nobody():
     ann = machine("p1", "ann", "100.64.0.1")
     own = replace(SERVERS, nameservers=(Nameserver(ann.ip),))
     zone = replace(ZONE, domain="x.lan", records=(a("a.x.lan"),))
@@ -328,7 +328,7 @@ def test_nameserver_group_that_only_its_own_server_uses_serves_nobody() -> None:
     assert not found(alone, "match_domain_overlaid")
 
 
-def test_severities_can_be_compared() -> None:
+def test_severities_can_be_compared():
     findings = lint(
         mesh(account([replace(ZONE, records=(a("a.corp.lan", 0),))], groups=[]))
     )
@@ -339,7 +339,7 @@ def test_severities_can_be_compared() -> None:
     assert at_least(warning, Severity.WARNING)
 
 
-def test_json_form_is_plain_data() -> None:
+def test_json_form_is_plain_data():
     [finding] = found(corp(records=()), "zone_empty")
     assert json.loads(json.dumps(FindingSerializer.plain(finding))) == {
         "code": "zone_empty",
@@ -350,7 +350,7 @@ def test_json_form_is_plain_data() -> None:
     }
 
 
-def test_the_documentation_lists_every_code_as_it_is() -> None:
+def test_the_documentation_lists_every_code_as_it_is():
     text = (Path(__file__).parents[2] / "docs" / "dns.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert [row for row in rows if row.split("`")[1] in CATALOGUE] == [

@@ -82,7 +82,7 @@ def framed(reply: dnslib.DNSRecord) -> bytes:
     return len(message).to_bytes(2) + message
 
 
-def test_answer_code_and_time_are_shown() -> None:
+def test_answer_code_and_time_are_shown():
     with nameserver(lambda question: answer(question, "10.0.0.1").pack()) as port:
         found = ask(server_at(port), "www.example.test", "A", timeout=PATIENCE)
     assert found.code == "NOERROR"
@@ -104,13 +104,13 @@ def reply_with(**header: int) -> Reply:
     return reply
 
 
-def test_refusal_is_shown_by_its_code() -> None:
+def test_refusal_is_shown_by_its_code():
     with nameserver(reply_with(rcode=dnslib.RCODE.NXDOMAIN)) as port:
         found = ask(server_at(port), "www.example.test", "AAAA", timeout=PATIENCE)
     assert (found.code, found.records) == ("NXDOMAIN", ())
 
 
-def test_truncated_answer_is_asked_for_again_over_tcp() -> None:
+def test_truncated_answer_is_asked_for_again_over_tcp():
     many = [f"10.0.{number}.1" for number in range(200)]
     with nameserver(reply_with(tc=1), lambda it: framed(answer(it, *many))) as port:
         found = ask(server_at(port), "www.example.test", "A", timeout=PATIENCE)
@@ -118,7 +118,7 @@ def test_truncated_answer_is_asked_for_again_over_tcp() -> None:
     assert len(found.records) == 200
 
 
-def test_answer_to_another_question_is_not_taken() -> None:
+def test_answer_to_another_question_is_not_taken():
     def stray(question: dnslib.DNSRecord) -> bytes:
         reply = answer(question, "10.0.0.1")
         reply.header.id ^= 1
@@ -129,7 +129,7 @@ def test_answer_to_another_question_is_not_taken() -> None:
     assert found.error == "no answer within 0.2 s"
 
 
-def test_silent_server_and_closed_port_are_shown_as_such() -> None:
+def test_silent_server_and_closed_port_are_shown_as_such():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
@@ -142,21 +142,21 @@ def test_silent_server_and_closed_port_are_shown_as_such() -> None:
 
 
 @pytest.mark.parametrize("junk", [b"", b"\x00" * 5, b"\xff" * 40])
-def test_unreadable_answer_is_shown_as_such(junk: bytes) -> None:
+def test_unreadable_answer_is_shown_as_such(junk: bytes):
     with nameserver(lambda question: junk) as port:
         found = ask(server_at(port), "www.example.test", "A", timeout=0.3)
     assert found.error
     assert found.records == ()
 
 
-def test_broken_tcp_answer_is_shown_as_such() -> None:
+def test_broken_tcp_answer_is_shown_as_such():
     with nameserver(reply_with(tc=1), lambda question: b"\x01\x00abc") as port:
         found = ask(server_at(port), "www.example.test", "A", timeout=1)
     assert "closed" in found.error
     assert found.transport == "tcp"
 
 
-def test_all_servers_are_asked_in_order() -> None:
+def test_all_servers_are_asked_in_order():
     with (
         nameserver(lambda question: answer(question, "10.0.0.1").pack()) as first,
         nameserver(lambda question: answer(question, "10.0.0.2").pack()) as second,

@@ -103,9 +103,7 @@ def _compare(drawn: Snapshot) -> None:
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=snapshots())
-def test_loaded_account_gives_the_same_configurations(
-    db: None, drawn: Snapshot
-) -> None:
+def test_loaded_account_gives_the_same_configurations(db: None, drawn: Snapshot):
     _compare(drawn)
 
 
@@ -116,9 +114,7 @@ def test_loaded_account_gives_the_same_configurations(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(drawn=snapshots())
-def test_many_loaded_accounts_give_the_same_configurations(
-    db: None, drawn: Snapshot
-) -> None:
+def test_many_loaded_accounts_give_the_same_configurations(db: None, drawn: Snapshot):
     _compare(drawn)
 
 
@@ -126,7 +122,7 @@ def _peer(number: int) -> Peer:
     return machine(f"p{number}", f"host{number}", f"100.64.0.{number}")
 
 
-def test_routers_and_resources_are_loaded() -> None:
+def test_routers_and_resources_are_loaded():
     plain = placed(
         {_peer(1): frozenset({"users"}), _peer(2): frozenset({"routing"})},
         policy("a", (side("users"), RuleSide(resource="r1"))),
@@ -155,7 +151,7 @@ def test_routers_and_resources_are_loaded() -> None:
     assert shown(next(all_peer_dns())) == shown(config(snapshot, "p1"))
 
 
-def test_whom_a_routing_peer_lets_in_has_the_route_too() -> None:
+def test_whom_a_routing_peer_lets_in_has_the_route_too():
     snapshot = replace(
         placed(
             {_peer(1): frozenset({"users", "staff"}), _peer(2): frozenset({"routing"})},
@@ -180,7 +176,7 @@ def test_whom_a_routing_peer_lets_in_has_the_route_too() -> None:
     assert rule.sources == ("100.64.0.1/32",)
 
 
-def test_group_of_all_peers_counts_without_rows() -> None:
+def test_group_of_all_peers_counts_without_rows():
     everybody = Group.objects.get(name="All")
     found = Record("www.svc.lan", "A", "10.0.0.1", 60)
     unassigned = Zone("z1", "Zone", "svc.lan", NO_GROUPS, (found,))
@@ -204,7 +200,7 @@ def test_group_of_all_peers_counts_without_rows() -> None:
     assert not peer_dns("p1").managed
 
 
-def test_first_cause_wins_when_everybody_is_seen_too() -> None:
+def test_first_cause_wins_when_everybody_is_seen_too():
     store(
         placed(
             {
@@ -227,7 +223,7 @@ def test_first_cause_wins_when_everybody_is_seen_too() -> None:
 @pytest.mark.parametrize("size", [1, 20])
 def test_one_peer_and_all_need_as_many_queries_whatever_the_size(
     size: int, django_assert_num_queries: Any
-) -> None:
+):
     store(_account_of(size))
     with django_assert_num_queries(18):
         one = peer_dns("p0")
@@ -253,7 +249,7 @@ def _account_of(size: int) -> Snapshot:
     return replace(plain, zones=tuple(zones), nameserver_groups=tuple(groups))
 
 
-def test_names_too_long_for_an_index_are_loaded_whole(api: Api) -> None:
+def test_names_too_long_for_an_index_are_loaded_whole(api: Api):
     domain = "中.test"
     path = "/api/dns/zones"
     group = group_id("g")
@@ -268,7 +264,7 @@ def test_names_too_long_for_an_index_are_loaded_whole(api: Api) -> None:
     assert len(stored.unusable[0].name) > 1000
 
 
-def test_zone_whose_aliases_lead_too_far_is_empty() -> None:
+def test_zone_whose_aliases_lead_too_far_is_empty():
     member = _peer(1)
     target = ".".join(["x" * 60] * 5)
     alias = Record("a.lan", "CNAME", target, 60)
@@ -280,7 +276,7 @@ def test_zone_whose_aliases_lead_too_far_is_empty() -> None:
     assert "zone_empty" in {finding.code for finding in lint(mesh(load()))}
 
 
-def test_unknown_peer_is_not_found() -> None:
+def test_unknown_peer_is_not_found():
     with pytest.raises(NotFound, match="not found"):
         peer_dns("0" * 20)
 
@@ -296,7 +292,7 @@ def _large_map(peer_id: str, objects: int) -> PeerDns:
 
 def test_large_map_is_warned_of_once_per_peer_and_hour(
     caplog: pytest.LogCaptureFixture, settings: Any, tmp_path: Path
-) -> None:
+):
     settings.SVC = replace(settings.SVC, runtime_dir=tmp_path)
     start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     with time_machine.travel(start, tick=False) as clock:
@@ -316,14 +312,14 @@ def test_large_map_is_warned_of_once_per_peer_and_hour(
 
 def test_large_map_is_warned_of_where_nobody_can_note_it(
     caplog: pytest.LogCaptureFixture, settings: Any
-) -> None:
+):
     settings.SVC = replace(settings.SVC, runtime_dir=Path("/proc/nowhere"))
     for _ in range(2):
         observe_map(_large_map("p3", 5001), seconds=0.1)
     assert [vars(entry)["peer_id"] for entry in caplog.records] == ["p3"]
 
 
-def test_configurations_are_measured_and_computing_all_once_when_complete() -> None:
+def test_configurations_are_measured_and_computing_all_once_when_complete():
     store(_account_of(3))
     objects = "management_account_network_map_object_count_count"
     family = "management_account_update_account_peers_duration_ms"
@@ -345,7 +341,7 @@ def _count(sample: str) -> float:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_writers_while_the_account_is_read_change_nothing_of_what_is_read() -> None:
+def test_two_writers_while_the_account_is_read_change_nothing_of_what_is_read():
     owner, other = peer("owner"), peer("other")
     before = load()
     writers: list[Callable[[], Any]] = [

@@ -59,7 +59,7 @@ def web() -> Peer:
     return Peer.objects.get(name="web")
 
 
-def test_plan_answers_before_and_after(api: Api, database: Peer) -> None:
+def test_plan_answers_before_and_after(api: Api, database: Peer):
     policy = api.get("/api/policies").json[0]["id"]
     ends = f"source={web().pk}&destination={database.pk}&protocol=tcp&port=5432"
     path = f"/api/policies/{policy}?dry_run=true&{ends}"
@@ -75,7 +75,7 @@ def test_plan_answers_before_and_after(api: Api, database: Peer) -> None:
     assert unasked["plan_hash"] == answer["plan_hash"]  # asking changes no plan
 
 
-def test_plan_refuses_what_is_no_question(api: Api, database: Peer) -> None:
+def test_plan_refuses_what_is_no_question(api: Api, database: Peer):
     source, destination = f"source={web().pk}", "destination=100.64.0.1"
     questions = {
         f"source=&{destination}": 400,
@@ -91,9 +91,7 @@ def test_plan_refuses_what_is_no_question(api: Api, database: Peer) -> None:
     assert Peer.objects.filter(pk=database.pk).exists()
 
 
-def test_the_answer_names_the_rule_that_lets_it_through(
-    api: Api, database: Peer
-) -> None:
+def test_the_answer_names_the_rule_that_lets_it_through(api: Api, database: Peer):
     found = ok(explain(api, web().pk, database.pk, SQL))
     rule = PolicyRule.objects.get(name="sql")
     policy = {"kind": "policy", "id": rule.policy_id, "name": "web to db"}
@@ -124,7 +122,7 @@ def test_the_answer_names_the_rule_that_lets_it_through(
     }
 
 
-def test_addresses_and_names_of_peers_are_peers(api: Api, database: Peer) -> None:
+def test_addresses_and_names_of_peers_are_peers(api: Api, database: Peer):
     default = account_settings(dns_domain="").peers_domain
     found = ok(explain(api, web().pk, f"db-1.{default}"))
     assert found["destination"]["id"] == database.pk
@@ -135,9 +133,7 @@ def test_addresses_and_names_of_peers_are_peers(api: Api, database: Peer) -> Non
         assert found["verdict"] == "allowed"
 
 
-def test_all_is_asked_by_default_and_its_parts_are_obstacles(
-    api: Api, database: Peer
-) -> None:
+def test_all_is_asked_by_default_and_its_parts_are_obstacles(api: Api, database: Peer):
     found = ok(explain(api, web().pk, database.pk))
     assert (found["protocol"], found["port"]) == ("all", None)
     assert found["verdict"] == "blocked"
@@ -145,7 +141,7 @@ def test_all_is_asked_by_default_and_its_parts_are_obstacles(
     assert found["obstacles"][0]["kind"] == "part"
 
 
-def test_what_is_in_the_way_is_told_with_a_verdict(api: Api, database: Peer) -> None:
+def test_what_is_in_the_way_is_told_with_a_verdict(api: Api, database: Peer):
     """Only sources may begin, and a domain may be routed by nothing."""
     found = ok(explain(api, database.pk, web().pk))
     assert found["verdict"] == "blocked"
@@ -158,7 +154,7 @@ def test_what_is_in_the_way_is_told_with_a_verdict(api: Api, database: Peer) -> 
 NOBODY = "0" * 20
 
 
-def test_questions_that_make_no_sense_are_refused(api: Api, database: Peer) -> None:
+def test_questions_that_make_no_sense_are_refused(api: Api, database: Peer):
     source, to_itself = f"source={database.pk}", f"destination={database.pk}"
     both = f"{source}&{to_itself}"
     refused = {
@@ -182,7 +178,7 @@ def test_questions_that_make_no_sense_are_refused(api: Api, database: Peer) -> N
         assert text in answer.json["message"], asked
 
 
-def test_who_may_not_read_policies_may_not_ask(database: Peer) -> None:
+def test_who_may_not_read_policies_may_not_ask(database: Peer):
     somebody = person("user")
     api = api_of(somebody)
     assert explain(api, database.pk, database.pk).status == 403
@@ -193,7 +189,7 @@ def test_who_may_not_read_policies_may_not_ask(database: Peer) -> None:
     assert api.post(f"{tokens}&{ends}", body).status == 403
 
 
-def test_a_resource_behind_a_routing_peer(api: Api, database: Peer) -> None:
+def test_a_resource_behind_a_routing_peer(api: Api, database: Peer):
     made = resource("files", address="10.9.0.4/32")
     path = f"/api/networks/{made.network_id}"
     router = {"peer": database.pk, "metric": 9, "masquerade": True, "enabled": True}
@@ -217,7 +213,7 @@ def test_a_resource_behind_a_routing_peer(api: Api, database: Peer) -> None:
         assert via["because"] == found["because"]
 
 
-def test_the_past_is_asked_with_at(api: Api, database: Peer) -> None:
+def test_the_past_is_asked_with_at(api: Api, database: Peer):
     moment = str(clock.rfc3339(clock.now()))
     policy = PolicyRule.objects.get(name="sql").policy_id
     ok(api.delete(f"/api/policies/{policy}"))
@@ -229,7 +225,7 @@ def test_the_past_is_asked_with_at(api: Api, database: Peer) -> None:
     assert "allowed" in run(0, "web", "db", *options)
 
 
-def test_a_login_that_ended_since_was_valid_then(api: Api, database: Peer) -> None:
+def test_a_login_that_ended_since_was_valid_then(api: Api, database: Peer):
     account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
     begin = clock.now()
     late = peer(
@@ -260,7 +256,7 @@ def run(status: int, *arguments: str) -> str:
     return out.getvalue()
 
 
-def test_the_command_tells_by_its_status(database: Peer) -> None:
+def test_the_command_tells_by_its_status(database: Peer):
     for destination in ("db", "100.64.7.2", "db-1"):
         ends = ("web", destination, "--protocol", "tcp", "--port")
         allowed = "web to db, TCP 5432: allowed, directly\n"
@@ -272,7 +268,7 @@ def test_the_command_tells_by_its_status(database: Peer) -> None:
 
 def test_the_command_finds_resources_by_name_and_ends_with_two_for_what_it_knows_not(
     database: Peer,
-) -> None:
+):
     peer("twin")
     peer("twin")
     resource("file store")
@@ -293,7 +289,7 @@ PAGE = "/admin/access/reach/"
 
 def test_the_page_says_yes_or_no_first_and_links_what_decides(
     database: Peer, client: Client
-) -> None:
+):
     empty = client.get(PAGE).content.decode()
     assert empty.count(f'data-names="{PAGE}names/"') == 2
     assert "What decides" not in empty
@@ -307,7 +303,7 @@ def test_the_page_says_yes_or_no_first_and_links_what_decides(
     assert f"add TCP 22 to policy {link}" in page
 
 
-def test_names_are_suggested_with_what_they_are(database: Peer, client: Client) -> None:
+def test_names_are_suggested_with_what_they_are(database: Peer, client: Client):
     group("all db")
     resource("db files", address="")
     with account_write():
@@ -330,7 +326,7 @@ def test_names_are_suggested_with_what_they_are(database: Peer, client: Client) 
 
 def test_what_fits_exactly_and_some_of_each_kind_are_suggested(
     database: Peer, client: Client
-) -> None:
+):
     for number in range(15):
         peer(f"zz-{number:02}")
         group(f"zz-{number:02}")
@@ -342,7 +338,7 @@ def test_what_fits_exactly_and_some_of_each_kind_are_suggested(
     assert abs(kinds.count("peer") - kinds.count("group")) == 1
 
 
-def test_the_page_says_what_is_wrong(database: Peer, client: Client) -> None:
+def test_the_page_says_what_is_wrong(database: Peer, client: Client):
     wrong = {
         "source=nobody&destination=db&protocol=all": "no peer is known as",
         "source=web&destination=nobody&protocol=all": "was not found",
@@ -360,7 +356,7 @@ def test_the_page_says_what_is_wrong(database: Peer, client: Client) -> None:
 
 def test_an_explanation_asks_little_whatever_the_size(
     database: Peer, django_assert_max_num_queries: Any
-) -> None:
+):
     from meshmgmt.explain.reaching import destination_of, reach, traffic_of  # noqa: PLC0415
 
     with django_assert_max_num_queries(24):
@@ -374,7 +370,7 @@ def why_links(page: str) -> list[str]:
 
 def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
     api: Api, database: Peer, client: Client
-) -> None:
+):
     moment = clock.rfc3339(clock.now())
     flow = traffic(
         id="refused",
@@ -400,9 +396,7 @@ def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
     assert "lets only" not in now
 
 
-def test_a_moment_that_cannot_be_is_said_beside_it(
-    database: Peer, client: Client
-) -> None:
+def test_a_moment_that_cannot_be_is_said_beside_it(database: Peer, client: Client):
     ends = f"source=web&destination={database.pk}&protocol=all"
     for moment in ("soon", "2999-01-01T00:00:00Z", "1999-01-01T00:00:00Z"):
         page = client.get(f"{PAGE}?{ends}&at={moment}").content.decode()
@@ -412,7 +406,7 @@ def test_a_moment_that_cannot_be_is_said_beside_it(
 
 def test_the_page_of_a_peer_says_whom_it_reaches_and_who_reaches_it(
     database: Peer, client: Client
-) -> None:
+):
     def both_parts(peer: Peer) -> list[str]:
         page = client.get(f"/admin/inventory/peer/{peer.pk}/change/")
         return page.content.decode().split("<h2>Is reached by", 1)
@@ -426,7 +420,7 @@ def test_the_page_of_a_peer_says_whom_it_reaches_and_who_reaches_it(
     assert html.unescape(link) in html.unescape(reached_by)
 
 
-def test_the_page_of_a_peer_that_takes_no_part_says_so(client: Client) -> None:
+def test_the_page_of_a_peer_that_takes_no_part_says_so(client: Client):
     late = peer("late", approval_required=True)
     page = client.get(f"/admin/inventory/peer/{late.pk}/change/")
     assert "It takes no part now" in page.content.decode()

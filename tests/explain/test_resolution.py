@@ -94,7 +94,7 @@ def asked(explanation: Explanation) -> list[str]:
     return [server.ip for server in explanation.outcome.servers]
 
 
-def test_the_seeds_resolution_order() -> None:
+def test_the_seeds_resolution_order():
     """Custom zones, then domain nameservers, then primary ones, then the system."""
     corp = zone("company.com", a("wiki.company.com"))
     domain, primary = servers("10.0.0.53", "company.com"), servers("9.9.9.9")
@@ -110,7 +110,7 @@ def test_the_seeds_resolution_order() -> None:
     assert ask(without, "example.org").outcome.kind is OutcomeKind.SYSTEM
 
 
-def test_the_seeds_short_name_with_a_search_domain() -> None:
+def test_the_seeds_short_name_with_a_search_domain():
     """With search domains on for company.com a short name gets it appended."""
     account = snapshot(groups=(servers("10.0.0.53", "company.com", search=True),))
     short = ask(account, "wiki")
@@ -120,7 +120,7 @@ def test_the_seeds_short_name_with_a_search_domain() -> None:
     assert short.depends
 
 
-def test_search_domains_come_in_order_and_once() -> None:
+def test_search_domains_come_in_order_and_once():
     account = snapshot(
         zone("z1.lan", a("x.z1.lan"), search=True),
         zone("z2.lan", a("x.z2.lan"), search=False),
@@ -134,7 +134,7 @@ def test_search_domains_come_in_order_and_once() -> None:
     assert found == ["mesh.lan", "z1.lan", "z3.lan", "n2.lan", "n1.lan"]
 
 
-def test_a_name_without_dots_is_searched_up_to_the_first_local_answer() -> None:
+def test_a_name_without_dots_is_searched_up_to_the_first_local_answer():
     account = snapshot(
         zone("z1.lan", a("x.z1.lan"), search=True),
         zone("z2.lan", a("x.z2.lan"), search=True),
@@ -146,7 +146,7 @@ def test_a_name_without_dots_is_searched_up_to_the_first_local_answer() -> None:
         assert len(ask(account, typed).queries) == 1
 
 
-def test_nodata_in_a_search_list_goes_on_and_is_remembered() -> None:
+def test_nodata_in_a_search_list_goes_on_and_is_remembered():
     account = snapshot(zone("z1.lan", a("x.z1.lan"), search=True))
     short = ask(account, "x", "AAAA")
     kinds = [query.outcome.kind.value for query in short.queries]
@@ -156,7 +156,7 @@ def test_nodata_in_a_search_list_goes_on_and_is_remembered() -> None:
     assert ask(hidden, "x.z1.lan", "AAAA").outcome.kind is OutcomeKind.NODATA
 
 
-def test_the_longest_zone_wins_and_the_shorter_is_shadowed() -> None:
+def test_the_longest_zone_wins_and_the_shorter_is_shadowed():
     account = snapshot(
         zone("corp.lan", a("x.sub.corp.lan", "10.0.0.1")),
         zone("sub.corp.lan", a("x.sub.corp.lan", "10.0.0.2")),
@@ -169,7 +169,7 @@ def test_the_longest_zone_wins_and_the_shorter_is_shadowed() -> None:
     ]
 
 
-def test_an_absent_name_falls_to_the_shorter_zone_and_on() -> None:
+def test_an_absent_name_falls_to_the_shorter_zone_and_on():
     account = snapshot(
         zone("corp.lan", a("x.sub.corp.lan")),
         zone("sub.corp.lan", a("y.sub.corp.lan")),
@@ -211,14 +211,14 @@ SIX = Record("x.corp.lan", "AAAA", "2001:db8::1", 60)
 )
 def test_a_zone_decides_about_the_names_that_it_has(
     corp: Zone, name: str, rtype: str, kind: OutcomeKind
-) -> None:
+):
     beyond = {OutcomeKind.FORWARDED: OutcomeKind.SYSTEM}
     with_primary = snapshot(corp, groups=(servers("9.9.9.9"),))
     assert ask(with_primary, name, rtype).outcome.kind is kind
     assert ask(snapshot(corp), name, rtype).outcome.kind is beyond.get(kind, kind)
 
 
-def test_a_wildcard_gives_its_records_to_names_without_their_own() -> None:
+def test_a_wildcard_gives_its_records_to_names_without_their_own():
     wild = ask(snapshot(WILD), "any.corp.lan")
     assert wild.outcome.records == (a("any.corp.lan"),)
     assert codes(wild)[0] == ("wildcard", "Zone corp.lan")
@@ -226,7 +226,7 @@ def test_a_wildcard_gives_its_records_to_names_without_their_own() -> None:
     assert exact.outcome.records[0].content == "10.0.0.9"
 
 
-def test_aliases_are_followed_and_the_second_leg_may_be_forwarded() -> None:
+def test_aliases_are_followed_and_the_second_leg_may_be_forwarded():
     account = snapshot(
         zone("corp.lan", cname("www.corp.lan", "web.corp.lan"), a("web.corp.lan")),
         zone("ext.lan", cname("shop.ext.lan", "shop.example.org")),
@@ -251,7 +251,7 @@ def chain(*names: str) -> list[Record]:
     return [cname(*pair) for pair in pairwise(names)]
 
 
-def test_alias_loops_fail_and_eight_aliases_are_followed_and_no_more() -> None:
+def test_alias_loops_fail_and_eight_aliases_are_followed_and_no_more():
     loop = zone("corp.lan", *chain("a.corp.lan", "b.corp.lan", "a.corp.lan"))
     result = ask(snapshot(loop), "a.corp.lan")
     assert result.outcome.kind is OutcomeKind.LOOP
@@ -262,7 +262,7 @@ def test_alias_loops_fail_and_eight_aliases_are_followed_and_no_more() -> None:
         assert ask(account, "n0.corp.lan").outcome.kind is kind
 
 
-def test_the_peers_own_zone_is_authoritative() -> None:
+def test_the_peers_own_zone_is_authoritative():
     account = snapshot(
         zone("lan", a("db.mesh.lan")),
         zone("sub.mesh.lan", a("x.sub.mesh.lan")),
@@ -275,7 +275,7 @@ def test_the_peers_own_zone_is_authoritative() -> None:
     assert ask(account, "x.sub.mesh.lan").outcome.kind is OutcomeKind.ANSWER
 
 
-def test_a_name_of_a_peer_out_of_reach_is_explained() -> None:
+def test_a_name_of_a_peer_out_of_reach_is_explained():
     far = Subject("peer", "p3", "far")
     found = config(snapshot())
     result = explain(found, "far.mesh.lan", hidden_peer={"far.mesh.lan": far}.get)
@@ -284,7 +284,7 @@ def test_a_name_of_a_peer_out_of_reach_is_explained() -> None:
     assert "peer_not_reachable" not in dict(codes(unknown))
 
 
-def test_groups_of_one_domain_are_all_asked_in_creation_order() -> None:
+def test_groups_of_one_domain_are_all_asked_in_creation_order():
     account = snapshot(
         groups=(
             servers("1.1.1.1", "corp.lan"),
@@ -308,7 +308,7 @@ def test_groups_of_one_domain_are_all_asked_in_creation_order() -> None:
     assert asked(ask(account, "xcorp.example")) == ["4.4.4.4", "5.5.5.5"]
 
 
-def test_an_unmanaged_peer_asks_its_system() -> None:
+def test_an_unmanaged_peer_asks_its_system():
     account = replace(
         snapshot(zone("corp.lan", a("x.corp.lan"))), unmanaged_groups=STAFF
     )
@@ -329,7 +329,7 @@ def test_an_unmanaged_peer_asks_its_system() -> None:
 )
 def test_servers_that_lose_a_name_to_a_zone_are_named(
     name: str, rtype: str, kind: OutcomeKind, decisive: str
-) -> None:
+):
     account = snapshot(
         zone("corp.lan", a("x.corp.lan"), cname("w.corp.lan", "w.corp.lan")),
         groups=(
@@ -348,7 +348,7 @@ def test_servers_that_lose_a_name_to_a_zone_are_named(
     assert all("3.3.3.3" not in name for _, name in codes(result))
 
 
-def test_excluded_objects_that_would_match_are_named() -> None:
+def test_excluded_objects_that_would_match_are_named():
     account = snapshot(
         replace(zone("corp.lan", a("x.corp.lan")), enabled=False),
         groups=(
@@ -366,7 +366,7 @@ def test_excluded_objects_that_would_match_are_named() -> None:
     ]
 
 
-def test_excluded_groups_that_would_lose_anyway_are_not_named() -> None:
+def test_excluded_groups_that_would_lose_anyway_are_not_named():
     account = snapshot(
         groups=(
             servers("1.1.1.1", "sub.corp.lan"),
@@ -393,17 +393,17 @@ def test_excluded_groups_that_would_lose_anyway_are_not_named() -> None:
         ("x.lan", "", "not supported"),
     ],
 )
-def test_bad_questions_are_refused(name: str, rtype: str, words: str) -> None:
+def test_bad_questions_are_refused(name: str, rtype: str, words: str):
     with pytest.raises(QueryError, match=words):
         ask(snapshot(), name, rtype)
 
 
-def test_names_and_types_ignore_case() -> None:
+def test_names_and_types_ignore_case():
     account = snapshot(zone("corp.lan", a("x.corp.lan")))
     assert ask(account, "X.Corp.LAN.", "a").outcome.records == (a("x.corp.lan"),)
 
 
-def test_too_long_candidates_are_skipped() -> None:
+def test_too_long_candidates_are_skipped():
     domain = ".".join(["z" * 60] * 4)
     account = snapshot(zone(domain, a(f"a.{domain}"), search=True))
     result = ask(account, "x" * 20)
@@ -419,7 +419,7 @@ def full_account() -> Snapshot:
     )
 
 
-def test_json_form_is_plain_data() -> None:
+def test_json_form_is_plain_data():
     text = json.dumps(ExplanationSerializer.plain(ask(full_account(), "www")))
     data = json.loads(text)
     assert data["outcome"]["kind"] == "forwarded"
@@ -427,7 +427,7 @@ def test_json_form_is_plain_data() -> None:
     assert data["queries"][1]["legs"][0]["steps"][0]["code"] == "cname"
 
 
-def test_the_tree_shows_queries_steps_and_outcome() -> None:
+def test_the_tree_shows_queries_steps_and_outcome():
     assert (
         render(ask(full_account(), "www"))
         == """\

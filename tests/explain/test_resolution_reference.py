@@ -59,7 +59,7 @@ slow_data = [HealthCheck.too_slow, HealthCheck.data_too_large]
 @given(accounts.snapshots(), questions)
 def test_resolution_agrees_with_a_naive_reading(
     snapshot: Snapshot, asked: list[tuple[str, str, str]]
-) -> None:
+):
     check_agreement(snapshot, asked)
 
 
@@ -69,7 +69,7 @@ def test_resolution_agrees_with_a_naive_reading(
 @given(accounts.snapshots(), questions)
 def test_resolution_agrees_over_hundreds_of_accounts(
     snapshot: Snapshot, asked: list[tuple[str, str, str]]
-) -> None:
+):
     check_agreement(snapshot, asked)
 
 
@@ -83,7 +83,7 @@ def held(zones: Iterable[EffectiveZone | Zone]) -> dict[str, list[Any]]:
 
 @settings(max_examples=100, deadline=None, suppress_health_check=slow_data)
 @given(accounts.snapshots())
-def test_what_is_told_of_a_peer_is_what_it_is_pushed(snapshot: Snapshot) -> None:
+def test_what_is_told_of_a_peer_is_what_it_is_pushed(snapshot: Snapshot):
     """Names, zones, servers and peers: told as `/api/peers/{id}/...`, pushed as map."""
     whole = mesh(snapshot)
     for peer_id in snapshot.peers:

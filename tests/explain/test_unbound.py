@@ -178,7 +178,7 @@ def explained(outcome: Outcome, rtype: str) -> Answer:
     return Answer(rcode, frozenset(records))
 
 
-def test_unbound_gives_the_answers_we_explain(served: tuple[PeerDns, int]) -> None:
+def test_unbound_gives_the_answers_we_explain(served: tuple[PeerDns, int]):
     got, port = served
     kinds, wrong = set(), []
     for name, rtype in product(NAMES, ("A", "AAAA")):

@@ -78,7 +78,7 @@ CORP = plain_zone("corp.test", a("www.corp.test"))
 PRIMARY = servers("9.9.9.9")
 
 
-def test_an_answer_names_its_zone_and_needs_no_change() -> None:
+def test_an_answer_names_its_zone_and_needs_no_change():
     found = judged(account(CORP), "www.corp.test")
     reason = "10.0.0.1, because zone Zone corp.test has www.corp.test"
     assert said(found) == (reason, [])
@@ -87,7 +87,7 @@ def test_an_answer_names_its_zone_and_needs_no_change() -> None:
     assert said(judged(account(), "bob")) == (reason, [])
 
 
-def test_a_zone_of_another_group_would_answer() -> None:
+def test_a_zone_of_another_group_would_answer():
     other = replace(CORP, groups=OFFICE)
     found = judged(account(other, groups=(PRIMARY,)), "www.corp.test")
     reason, remedies = said(found)
@@ -99,7 +99,7 @@ def test_a_zone_of_another_group_would_answer() -> None:
     assert named(found.remedies[0]) == [("group", "Office")]
 
 
-def test_a_cname_that_leads_out_of_its_zone_is_told() -> None:
+def test_a_cname_that_leads_out_of_its_zone_is_told():
     led = plain_zone("corp.test", cname("crm.corp.test", "crm.example.org"))
     forwarded = "forwarded to 9.9.9.9, because nameserver group Servers 9.9.9.9 serves"
     found = judged(account(led, groups=(PRIMARY,)), "crm.corp.test")
@@ -129,21 +129,19 @@ def test_a_cname_that_leads_out_of_its_zone_is_told() -> None:
         ),
     ],
 )
-def test_all_that_keeps_a_zone_away_is_named(
-    changes: dict[str, Any], condition: str
-) -> None:
+def test_all_that_keeps_a_zone_away_is_named(changes: dict[str, Any], condition: str):
     _, remedies = said(judged(account(replace(CORP, **changes)), "www.corp.test"))
     assert remedies == [f"It would resolve to 10.0.0.1 if {condition}"]
 
 
-def test_an_unmanaged_group_or_a_zone_without_the_name_would_not_help() -> None:
+def test_an_unmanaged_group_or_a_zone_without_the_name_would_not_help():
     other = account(replace(CORP, groups=OFFICE))
     unmanaged = replace(other, unmanaged_groups=OFFICE)
     assert judged(unmanaged, "www.corp.test").remedies == ()
     assert judged(other, "mail.corp.test").remedies == ()
 
 
-def test_servers_for_the_domain_of_another_group_would_be_asked() -> None:
+def test_servers_for_the_domain_of_another_group_would_be_asked():
     other = replace(servers("10.0.0.53", "corp.test"), groups=OFFICE)
     found = judged(account(groups=(PRIMARY, other)), "www.corp.test")
     [remedy] = said(found)[1]
@@ -160,7 +158,7 @@ def test_servers_for_the_domain_of_another_group_would_be_asked() -> None:
     )
 
 
-def test_further_primary_servers_are_no_remedy_where_some_are_asked() -> None:
+def test_further_primary_servers_are_no_remedy_where_some_are_asked():
     other = replace(servers("1.1.1.1"), groups=OFFICE)
     assert judged(account(groups=(PRIMARY, other)), "x.test").remedies == ()
     reason, remedies = said(judged(account(groups=(other,)), "x.test"))
@@ -172,7 +170,7 @@ def test_further_primary_servers_are_no_remedy_where_some_are_asked() -> None:
     assert "1.1.1.1" in remedies[0]
 
 
-def test_a_record_that_a_zone_lacks_is_a_remedy() -> None:
+def test_a_record_that_a_zone_lacks_is_a_remedy():
     kind = "It would resolve if zone Zone corp.test had the"
     reason, remedies = said(judged(account(CORP), "www.corp.test", "AAAA"))
     assert reason == (
@@ -185,7 +183,7 @@ def test_a_record_that_a_zone_lacks_is_a_remedy() -> None:
     ]
 
 
-def test_a_name_of_a_peer_out_of_reach_says_whose_it_is() -> None:
+def test_a_name_of_a_peer_out_of_reach_says_whose_it_is():
     reason, remedies = far()
     assert reason == (
         "does not exist, because far.mesh.lan belongs to peer far, which this peer cannot"
@@ -197,7 +195,7 @@ def test_a_name_of_a_peer_out_of_reach_says_whose_it_is() -> None:
     assert remedies == []
 
 
-def test_what_hides_a_peer_is_said_and_all_that_would_show_it() -> None:
+def test_what_hides_a_peer_is_said_and_all_that_would_show_it():
     reason, remedies = far(approved=False, login_expired=True)
     assert "which waits for approval and whose login expired;" in reason
     assert remedies == [
@@ -239,20 +237,18 @@ def test_what_hides_a_peer_is_said_and_all_that_would_show_it() -> None:
         ),
     ],
 )
-def test_rule_that_does_not_let_through_is_named(
-    made: Policy, why: str, remedy: str
-) -> None:
+def test_rule_that_does_not_let_through_is_named(made: Policy, why: str, remedy: str):
     reason, remedies = far(made)
     assert f"which this peer cannot reach: {why}" in reason
     assert remedies == [f"It would resolve if {remedy}"]
 
 
-def test_nothing_is_promised_of_a_type_that_the_peer_will_not_have() -> None:
+def test_nothing_is_promised_of_a_type_that_the_peer_will_not_have():
     assert far(record_type="AAAA")[1] == []
     assert far(record_type="CNAME")[1] == []
 
 
-def test_routing_peer_of_a_network_is_seen_though_its_name_is_not_told() -> None:
+def test_routing_peer_of_a_network_is_seen_though_its_name_is_not_told():
     there = Resource("r1", "n1", "Printer", "10.0.0.0/24")
     to_network = policy("Print", (RuleSide(peer="p1"), RuleSide(resource="r1")))
     whole = replace(
@@ -275,7 +271,7 @@ def test_short_name_of_a_hidden_peer_says_whose_it_is_where_the_search_goes_on()
     assert reason.endswith("; peer far has the name, whose login expired")
 
 
-def test_every_reason_stands_where_a_peer_is_not_managed() -> None:
+def test_every_reason_stands_where_a_peer_is_not_managed():
     waiting = with_peer(account(CORP), "p1", approved=False)
     whole = replace(waiting, unmanaged_groups=frozenset({"staff"}))
     reason, remedies = said(judged(whole, "www.corp.test"))
@@ -288,7 +284,7 @@ def test_every_reason_stands_where_a_peer_is_not_managed() -> None:
     assert codes == ["approval_pending", "management_disabled"]
 
 
-def test_a_peer_that_is_not_managed_says_what_would_make_it() -> None:
+def test_a_peer_that_is_not_managed_says_what_would_make_it():
     off = replace(account(CORP), unmanaged_groups=frozenset({"staff"}))
     reason, remedies = said(judged(off, "www.corp.test"))
     assert "DNS management is disabled for group Staff" in reason
@@ -309,13 +305,13 @@ def test_a_peer_that_is_not_managed_says_what_would_make_it() -> None:
     ]
 
 
-def test_broken_aliases_say_so() -> None:
+def test_broken_aliases_say_so():
     there, back = (("a.corp.test", "b.corp.test"), ("b.corp.test", "a.corp.test"))
     loop = plain_zone("corp.test", cname(*there), cname(*back))
     assert "lead back to a.corp.test" in said(judged(account(loop), "a.corp.test"))[0]
 
 
-def test_an_answer_after_servers_depends_on_them() -> None:
+def test_an_answer_after_servers_depends_on_them():
     first = plain_zone("first.test", a("x.first.test"), search=True)
     second = replace(
         plain_zone("second.test", a("www.second.test"), search=True), groups=OFFICE
@@ -334,7 +330,7 @@ def test_an_answer_after_servers_depends_on_them() -> None:
 )
 def test_what_is_promised_comes_true(
     whole: Snapshot, name: str, record_type: str, peer_id: str
-) -> None:
+):
     """A peer that joins the group gets just that outcome, reach and members included."""
     got = config(whole, peer_id)
     explanation = explain(got, name, record_type)
@@ -359,7 +355,7 @@ def _joined(whole: Snapshot, peer_id: str, group_id: str) -> Snapshot:
 
 
 @pytest.mark.django_db
-def test_the_api_tells_why_and_doing_it_helps(api: Api) -> None:
+def test_the_api_tells_why_and_doing_it_helps(api: Api):
     staff = group_id("staff")
     laptop = peer("laptop")
     made = ok(api.post("/api/dns/zones", zone(distribution_groups=[staff])))

@@ -26,7 +26,7 @@ def shown(api: Api, path: str) -> list[Body]:
     )
 
 
-def test_records_that_took_the_places_of_others_give_them_back(api: Api) -> None:
+def test_records_that_took_the_places_of_others_give_them_back(api: Api):
     made = ok(api.post("/api/dns/zones", zone(domain="zf.test")))
     path = f"/api/dns/zones/{made['id']}"
     ok(api.post(f"{path}/records", record(name="www.zf.test", content="10.0.0.1")))
@@ -43,7 +43,7 @@ def test_records_that_took_the_places_of_others_give_them_back(api: Api) -> None
     assert shown(api, f"{path}/records") == before
 
 
-def test_a_record_that_was_renamed_is_found_by_its_old_name_again(api: Api) -> None:
+def test_a_record_that_was_renamed_is_found_by_its_old_name_again(api: Api):
     made = ok(api.post("/api/dns/zones", zone(domain="zf.test")))
     path = f"/api/dns/zones/{made['id']}/records"
     old = record(name="www.zf.test", content="10.0.0.1")
@@ -58,7 +58,7 @@ def test_a_record_that_was_renamed_is_found_by_its_old_name_again(api: Api) -> N
 
 
 @pytest.mark.parametrize("ended", [True, False])
-def test_a_peer_comes_back_with_its_login_as_it_was(api: Api, ended: bool) -> None:
+def test_a_peer_comes_back_with_its_login_as_it_was(api: Api, ended: bool):
     account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
     laptop = peer(
         "laptop",

@@ -74,14 +74,14 @@ def plans(found: list[str]) -> list[str]:
     return told
 
 
-def test_histories_are_read_from_their_index_alone(busy: Group) -> None:
+def test_histories_are_read_from_their_index_alone(busy: Group):
     with statements() as found:
         firsts_after("grouppeer/", 0, 9)
         lasts_before("grouppeer/", 10**9)
     assert ["audit_history" in plan for plan in plans(found)] == [True, True]
 
 
-def test_each_member_is_looked_up_in_the_index_for_its_place(busy: Group) -> None:
+def test_each_member_is_looked_up_in_the_index_for_its_place(busy: Group):
     came = {"activity_code": Activity.PEER_GROUP_ADD, "meta": {"group_id": "others"}}
     AuditEvent.objects.bulk_create(
         AuditEvent(target_id=f"peer{number}", target_type="peer", **came)
@@ -96,7 +96,7 @@ def test_each_member_is_looked_up_in_the_index_for_its_place(busy: Group) -> Non
     assert "audit_history" in plan
 
 
-def test_a_member_that_came_and_went_often_has_one_history(busy: Group) -> None:
+def test_a_member_that_came_and_went_often_has_one_history(busy: Group):
     first = AuditEvent.objects.order_by("id")[0].pk
     found = firsts_after(f"grouppeer/{busy.pk}/", first, 100)
     assert len(found) == 4 + 3  # three went, too
@@ -119,7 +119,7 @@ def all_lists() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_lists_have_who_was_in_them_in_the_order_of_then(seed: int) -> None:
+def test_lists_have_who_was_in_them_in_the_order_of_then(seed: int):
     random, moments = Random(seed), []
     groups, members = [group(name) for name in "abc"], [one.pk for one in peers(5)]
     for _ in range(30):
@@ -134,7 +134,7 @@ def test_lists_have_who_was_in_them_in_the_order_of_then(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_order_of_then_needs_no_events_of_whole_lists(seed: int) -> None:
+def test_the_order_of_then_needs_no_events_of_whole_lists(seed: int):
     random, made = Random(seed), group("a")
     members, moments = [one.pk for one in peers(5)], []
     for _ in range(30):
@@ -146,7 +146,7 @@ def test_the_order_of_then_needs_no_events_of_whole_lists(seed: int) -> None:
             assert all_lists() == lists
 
 
-def test_who_came_before_the_trail_began_stood_before_all_others() -> None:
+def test_who_came_before_the_trail_began_stood_before_all_others():
     made, (first, second) = group("a"), [one.pk for one in peers(2)]
     append_members(GroupPeer, made, [first])
     AuditEvent.objects.all().prune()
@@ -157,7 +157,7 @@ def test_who_came_before_the_trail_began_stood_before_all_others() -> None:
         assert member_keys(GroupPeer, made) == [first, second]
 
 
-def test_only_lists_that_are_asked_for_are_brought_back(busy: Group, api: Api) -> None:
+def test_only_lists_that_are_asked_for_are_brought_back(busy: Group, api: Api):
     other = group("other", peer("alpha"))
     moment = clock.now()
     append_members(GroupPeer, other, [peer("beta").pk])
@@ -173,7 +173,7 @@ def test_only_lists_that_are_asked_for_are_brought_back(busy: Group, api: Api) -
     assert not any("CREATE TEMPORARY" in sql for sql in found)
 
 
-def test_an_object_deleted_and_made_again_is_what_it_was(api: Api) -> None:
+def test_an_object_deleted_and_made_again_is_what_it_was(api: Api):
     made = ok(api.post("/api/networks", {"name": "office", "description": "a"}))
     path = f"/api/networks/{made['id']}"
     moment = between = clock.rfc3339(clock.now())
@@ -189,7 +189,7 @@ def test_an_object_deleted_and_made_again_is_what_it_was(api: Api) -> None:
     assert ok(api.get(f"{path}?at={between}"))["description"] == "c"
 
 
-def test_a_secret_is_what_it_is_now() -> None:
+def test_a_secret_is_what_it_is_now():
     one, moment = person("owner"), clock.now()
     one.set_password("another")
     one.save()
@@ -198,7 +198,7 @@ def test_a_secret_is_what_it_is_now() -> None:
         assert User.objects.get(pk=one.pk).password == one.password
 
 
-def test_what_the_version_before_wrote_is_taken_back_too(busy: Group, api: Api) -> None:
+def test_what_the_version_before_wrote_is_taken_back_too(busy: Group, api: Api):
     moment = clock.rfc3339(clock.now())
     path = f"/api/groups/{busy.pk}"
     before = api.get(path).body
@@ -208,7 +208,7 @@ def test_what_the_version_before_wrote_is_taken_back_too(busy: Group, api: Api) 
     assert api.get(f"{path}?at={moment}").body == before
 
 
-def test_clocks_a_few_hours_apart_do_no_harm(busy: Group) -> None:
+def test_clocks_a_few_hours_apart_do_no_harm(busy: Group):
     newest = newest_event()
     rows = changeable()
     rows.filter(pk=newest.pk).update(timestamp=newest.timestamp - timedelta(hours=9))
@@ -219,7 +219,7 @@ def test_clocks_a_few_hours_apart_do_no_harm(busy: Group) -> None:
 
 def test_too_many_changes_are_refused_at_once(
     busy: Group, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     came = AuditEvent.objects.filter(activity_code=Activity.PEER_GROUP_ADD)
     moment = came.order_by("id")[0].timestamp
     monkeypatch.setattr("meshmgmt.history.past.MOST", 3)
@@ -232,7 +232,7 @@ def test_too_many_changes_are_refused_at_once(
 
 @pytest.mark.usefixtures("few_parameters")
 @pytest.mark.sqlite
-def test_more_lists_are_looked_at_than_a_statement_can_name() -> None:
+def test_more_lists_are_looked_at_than_a_statement_can_name():
     one, made = peer(), group("web")
     moment, before = clock.now(), AuditEvent.objects.latest("id").pk
     told = {"peers": {"added": [one.pk], "removed": []}}
@@ -253,7 +253,7 @@ def test_more_lists_are_looked_at_than_a_statement_can_name() -> None:
     assert not any(orders_before(GroupPeer, lists, before).values())
 
 
-def test_members_of_several_columns_have_histories() -> None:
+def test_members_of_several_columns_have_histories():
     event = AuditEvent(
         activity_code=Activity.RESOURCE_GROUP_ADD,
         target_id="g",
@@ -263,7 +263,7 @@ def test_members_of_several_columns_have_histories() -> None:
     assert history_key(event) == "groupresource/g/a/b/host/+"
 
 
-def test_who_came_with_a_new_order_keeps_its_place_in_it(api: Api) -> None:
+def test_who_came_with_a_new_order_keeps_its_place_in_it(api: Api):
     a, b, c = (group(name).pk for name in "abc")
     path = "/api/dns/settings"
     before = []

@@ -70,16 +70,16 @@ def check_histories(examples: int, writes: int) -> None:
     check_at_random(seen_again, examples)
 
 
-def test_each_moment_answers_as_it_did() -> None:
+def test_each_moment_answers_as_it_did():
     check_histories(examples=3, writes=12)
 
 
 @pytest.mark.slow
-def test_each_moment_of_a_long_history_answers_as_it_did() -> None:
+def test_each_moment_of_a_long_history_answers_as_it_did():
     check_histories(examples=2, writes=120)
 
 
-def test_peers_and_settings_are_shown_as_they_were(api: Api) -> None:
+def test_peers_and_settings_are_shown_as_they_were(api: Api):
     made = group("web", peer("alpha"), peer("beta"))
     moment, before = now(), answers(api)
     alpha = ok(api.get(f"/api/groups/{made.pk}"))["peers"][0]["id"]
@@ -97,7 +97,7 @@ def test_peers_and_settings_are_shown_as_they_were(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("wide_range")
-def test_peers_that_had_one_address_after_another_have_their_own_past() -> None:
+def test_peers_that_had_one_address_after_another_have_their_own_past():
     first = peer(ip="100.64.9.1", ssh_enabled=False)
     second = peer(ip="100.64.9.2", ssh_enabled=False)
     moment = now()
@@ -110,7 +110,7 @@ def test_peers_that_had_one_address_after_another_have_their_own_past() -> None:
         assert Peer.objects.get(pk=second.pk).ip == "100.64.9.2"
 
 
-def test_one_object_and_one_that_is_gone(api: Api) -> None:
+def test_one_object_and_one_that_is_gone(api: Api):
     made = group("web")
     one = f"/api/groups/{made.pk}"
     before = clock.rfc3339(
@@ -135,15 +135,13 @@ def test_one_object_and_one_that_is_gone(api: Api) -> None:
         ("1999-01-01T00:00:00Z", 422, ""),
     ],
 )
-def test_moments_that_cannot_be_shown_are_refused(
-    at: str, status: int, text: str
-) -> None:
+def test_moments_that_cannot_be_shown_are_refused(at: str, status: int, text: str):
     answer = api_as().get(f"/api/groups?at={at}")
     assert answer.status == status
     assert answer.json["message"].startswith(f"at: {text}")
 
 
-def test_what_machines_report_has_no_history() -> None:
+def test_what_machines_report_has_no_history():
     answer = api_as().get(f"/api/peers?at={now()}")
     assert answer.status == 400
     assert "no history" in answer.json["message"]
@@ -158,7 +156,7 @@ def named_by_zone(api: Api, made: Group) -> str:
     return path
 
 
-def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_look_back(capsys: pytest.CaptureFixture[str]):
     alpha = peer("alpha")
     made = group("web", alpha)
     api = api_as()
@@ -177,7 +175,7 @@ def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
         call_command("explain", alpha.pk, "x", "--at", "1999-01-01T00:00:00Z")
 
 
-def test_an_order_and_parts_are_no_hindrance(api: Api) -> None:
+def test_an_order_and_parts_are_no_hindrance(api: Api):
     alpha, beta = peer("alpha"), peer("beta")
     made = group("web", alpha, beta)
     moment, before = now(), answers(api)
@@ -187,7 +185,7 @@ def test_an_order_and_parts_are_no_hindrance(api: Api) -> None:
     assert answers(api, moment) == before
 
 
-def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes(api: Api) -> None:
+def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes(api: Api):
     ok(api.post("/api/groups", {"name": "first"}))
     ok(api.get("/api/config"))
     rows: Any = models.QuerySet(AuditEvent)
@@ -199,7 +197,7 @@ def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes(api: Api) ->
     ok(api.get(f"/api/config?at={moment}"))
 
 
-def test_no_moment_has_half_a_write() -> None:
+def test_no_moment_has_half_a_write():
     api = api_as()
     web = group("web", *peers(3))
     before = answers(api)
@@ -212,7 +210,7 @@ def test_no_moment_has_half_a_write() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_look_back_waits_for_no_write_and_leaves_nothing() -> None:
+def test_a_look_back_waits_for_no_write_and_leaves_nothing():
     api = api_as()
     made = group("web", peer("alpha"))
     moment = now()
@@ -224,13 +222,13 @@ def test_a_look_back_waits_for_no_write_and_leaves_nothing() -> None:
     ok(api.post("/api/groups", {"name": "web"}))
 
 
-def test_the_past_is_not_written() -> None:
+def test_the_past_is_not_written():
     answer = api_as().post(f"/api/groups?at={now()}", {"name": "x"})
     assert answer.status == 400
     assert not Group.objects.filter(name="x").exists()
 
 
-def test_logins_are_judged_at_the_moment_asked_about() -> None:
+def test_logins_are_judged_at_the_moment_asked_about():
     account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
     owner = person()
     began = clock.now()

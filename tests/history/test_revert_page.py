@@ -38,7 +38,7 @@ def plan_on(text: str) -> str:
     return found[0]
 
 
-def test_an_event_leads_to_a_page_that_takes_it_back() -> None:
+def test_an_event_leads_to_a_page_that_takes_it_back():
     made = group("web", peer("alpha"))
     group_delete(group_id=made.pk)
     event = newest_event()
@@ -57,7 +57,7 @@ def test_an_event_leads_to_a_page_that_takes_it_back() -> None:
     assert trail.codes
 
 
-def test_what_would_do_something_else_by_now_is_shown_again() -> None:
+def test_what_would_do_something_else_by_now_is_shown_again():
     made = group("web", peer("alpha"))
     group_delete(group_id=made.pk)
     event = newest_event()
@@ -69,7 +69,7 @@ def test_what_would_do_something_else_by_now_is_shown_again() -> None:
     assert Group.objects.filter(pk=made.pk).exists()
 
 
-def test_a_refusal_says_what_stands_in_the_way() -> None:
+def test_a_refusal_says_what_stands_in_the_way():
     made = group_create(name="web")
     group_update(group_id=made.pk, name="second", peers=[], resources=[])
     renamed = newest_event()
@@ -82,7 +82,7 @@ def test_a_refusal_says_what_stands_in_the_way() -> None:
 @pytest.mark.parametrize("bound", ["MOST_OBJECTS", "MOST_EVENTS"])
 def test_too_much_is_refused_before_anybody_waits(
     monkeypatch: pytest.MonkeyPatch, client: Client, bound: str
-) -> None:
+):
     with context.scope(request_id=new_id()):
         group_create(name="one")
         group_create(name="another")
@@ -98,7 +98,7 @@ def test_too_much_is_refused_before_anybody_waits(
     assert taken == []
 
 
-def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise() -> None:
+def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise():
     made = group("web", peer("alpha"))
     client = signed_in()
     client.post(f"/admin/groups/group/{made.pk}/delete/", {"post": "yes"})
@@ -111,7 +111,7 @@ def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise() -
     assert made.pk in groups_of_peer(Peer.objects.get(name="alpha").pk)
 
 
-def test_a_refusal_names_what_is_gone() -> None:
+def test_a_refusal_names_what_is_gone():
     alpha = peer("alpha")
     made = group("web", alpha)
     group_update(group_id=made.pk, name="web", peers=[], resources=[])
@@ -121,7 +121,7 @@ def test_a_refusal_names_what_is_gone() -> None:
     assert "group web was deleted since" in text
 
 
-def test_readers_may_look_and_others_not() -> None:
+def test_readers_may_look_and_others_not():
     group_create(name="web")
     event = newest_event()
     assert (

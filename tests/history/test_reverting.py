@@ -74,23 +74,21 @@ def of_code(code: str) -> int:
 
 
 class TestWhatComesBack:
-    def test_a_deleted_group_with_all_that_went_along(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_a_deleted_group_with_all_that_went_along(self, api: Api, web: Group):
         before = state()
         ok(api.delete(f"/api/groups/{web.pk}"))
         assert not Policy.objects.exclude(name="Default").get().enabled
         ok(revert(api, newest()))
         assert state() == before
 
-    def test_one_event_of_several(self, api: Api, web: Group) -> None:
+    def test_one_event_of_several(self, api: Api, web: Group):
         ok(api.put(f"/api/groups/{web.pk}", {"name": "other", "peers": []}))
         renamed = AuditEvent.objects.get(activity_code="group.update")
         ok(api.post(f"/api/events/audit/{renamed.pk}/revert"))
         found = ok(api.get(f"/api/groups/{web.pk}"))
         assert (found["name"], found["peers"]) == ("web", [])
 
-    def test_settings_of_the_account_and_of_dns(self, api: Api, web: Group) -> None:
+    def test_settings_of_the_account_and_of_dns(self, api: Api, web: Group):
         before = state()
         path = f"/api/accounts/{account_id()}"
         shown = ok(api.get(path))["settings"]
@@ -102,7 +100,7 @@ class TestWhatComesBack:
         ok(revert(api, first))
         assert state() == before
 
-    def test_a_role(self, api: Api) -> None:
+    def test_a_role(self, api: Api):
         user = person("user")
         before = state()
         body = {"role": "admin", "auto_groups": [], "is_blocked": False}
@@ -110,7 +108,7 @@ class TestWhatComesBack:
         ok(revert(api, newest()))
         assert state() == before
 
-    def test_a_peer_with_its_address_and_groups(self, api: Api, web: Group) -> None:
+    def test_a_peer_with_its_address_and_groups(self, api: Api, web: Group):
         before = {name: rows for name, rows in state().items() if "peer" in name}
         alpha = ok(api.get(f"/api/groups/{web.pk}"))["peers"][0]["id"]
         ok(api.delete(f"/api/peers/{alpha}"))
@@ -118,7 +116,7 @@ class TestWhatComesBack:
         after = state()
         assert {name: after[name] for name in before} == before
 
-    def test_a_switch_of_a_peer_that_its_event_names_by_address(self, api: Api) -> None:
+    def test_a_switch_of_a_peer_that_its_event_names_by_address(self, api: Api):
         one = peer("alpha", ssh_enabled=False)
         ok(api.put(f"/api/peers/{one.pk}", {"name": "alpha", "ssh_enabled": True}))
         event = AuditEvent.objects.get(pk=newest())
@@ -128,7 +126,7 @@ class TestWhatComesBack:
         assert not one.ssh_enabled
 
     @pytest.mark.usefixtures("wide_range")
-    def test_a_switch_of_the_peer_that_had_the_address_then(self, api: Api) -> None:
+    def test_a_switch_of_the_peer_that_had_the_address_then(self, api: Api):
         first = peer(ip="100.64.9.1", ssh_enabled=False)
         second = peer(ip="100.64.9.2", ssh_enabled=True)
         peer_update(peer_id=first.pk, ssh_enabled=True)
@@ -139,7 +137,7 @@ class TestWhatComesBack:
         switched = Peer.objects.filter(ssh_enabled=True)
         assert list(switched.values_list("pk", flat=True)) == [second.pk]
 
-    def test_what_several_writes_of_one_request_did(self, api: Api) -> None:
+    def test_what_several_writes_of_one_request_did(self, api: Api):
         with context.scope(request_id="r"):
             made = group("web", peer())
             group_update(group_id=made.pk, name="web", peers=[], resources=[])
@@ -148,13 +146,13 @@ class TestWhatComesBack:
 
     @pytest.mark.usefixtures("few_parameters")
     @pytest.mark.sqlite
-    def test_a_group_of_more_than_a_statement_can_name(self, api: Api) -> None:
+    def test_a_group_of_more_than_a_statement_can_name(self, api: Api):
         made = group("web", *peers(MOST_PARAMETERS + 1))
         ok(api.delete(f"/api/groups/{made.pk}"))
         ok(revert(api, newest()))
         assert made.peer_links.count() == MOST_PARAMETERS + 1
 
-    def test_it_is_a_change_of_its_own(self, api: Api, web: Group) -> None:
+    def test_it_is_a_change_of_its_own(self, api: Api, web: Group):
         ok(api.put(f"/api/groups/{web.pk}", {"name": "other", "peers": []}))
         event = newest()
         trail = Trail()
@@ -164,13 +162,13 @@ class TestWhatComesBack:
 
 
 class TestWhatStandsInTheWay:
-    def test_twice(self, api: Api, web: Group) -> None:
+    def test_twice(self, api: Api, web: Group):
         ok(api.delete(f"/api/groups/{web.pk}"))
         event = newest()
         ok(revert(api, event))
         refused(api, event, "is there already")
 
-    def test_a_later_change_of_the_same_field(self, api: Api, web: Group) -> None:
+    def test_a_later_change_of_the_same_field(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         kept = {"peers": [p["id"] for p in ok(api.get(path))["peers"]]}
         ok(api.put(path, {"name": "second", **kept}))
@@ -181,7 +179,7 @@ class TestWhatStandsInTheWay:
     @pytest.mark.parametrize("member", [False, True])
     def test_what_was_made_is_not_deleted_with_what_changed_since(
         self, api: Api, member: bool
-    ) -> None:
+    ):
         made = ok(api.post("/api/groups", {"name": "new"}))
         event = newest()
         peers = [peer().pk] if member else []
@@ -189,39 +187,39 @@ class TestWhatStandsInTheWay:
         ok(api.put(f"/api/groups/{made['id']}", {"name": name, "peers": peers}))
         refused(api, event, "was changed since")
 
-    def test_use_by_others_since(self, api: Api, web: Group) -> None:
+    def test_use_by_others_since(self, api: Api, web: Group):
         made = ok(api.post("/api/groups", {"name": "new"}))
         event = newest()
         rule([Group.objects.get(pk=made["id"])], [web])
         refused(api, event, "depends on it")
 
-    def test_a_name_that_was_given_away(self, api: Api, web: Group) -> None:
+    def test_a_name_that_was_given_away(self, api: Api, web: Group):
         ok(api.delete(f"/api/groups/{web.pk}"))
         event = newest()
         ok(api.post("/api/groups", {"name": "web"}))
         refused(api, event, "")
 
-    def test_a_secret(self, api: Api) -> None:
+    def test_a_secret(self, api: Api):
         body = {"name": "k", "type": "one-off", "expires_in": 86400, "usage_limit": 1}
         made = ok(api.post("/api/setup-keys", body))
         ok(api.delete(f"/api/setup-keys/{made['id']}"))
         refused(api, newest(), "secret")
 
-    def test_what_is_no_object_of_the_account(self, api: Api) -> None:
+    def test_what_is_no_object_of_the_account(self, api: Api):
         path = f"/api/users/{robot().pk}/tokens"
         ok(api.post(path, {"name": "t", "expires_in": 9}))
         refused(api, newest(), "not brought back")
 
-    def test_what_is_no_change(self, api: Api) -> None:
+    def test_what_is_no_change(self, api: Api):
         with context.scope():
             audit_record(Activity.DASHBOARD_LOGIN, target_id="x", meta={})
         refused(api, newest(), "is not a change")
 
-    def test_wrong_bodies_are_400(self, api: Api, web: Group) -> None:
+    def test_wrong_bodies_are_400(self, api: Api, web: Group):
         path = f"/api/events/audit/{newest()}/revert"
         assert api.post(path, {"whole_request": "yes"}).status == 400
 
-    def test_who_may_not_change_the_object(self, api: Api, web: Group) -> None:
+    def test_who_may_not_change_the_object(self, api: Api, web: Group):
         ok(api.delete(f"/api/groups/{web.pk}"))
         event = newest()
         assert revert(api_as("auditor"), event).status == 403
@@ -229,7 +227,7 @@ class TestWhatStandsInTheWay:
         assert revert(api_as("network_admin"), event).status == 200
 
     @pytest.mark.parametrize("change", ["email", "pending_approval"])
-    def test_what_the_api_does_not_change(self, api: Api, change: str) -> None:
+    def test_what_the_api_does_not_change(self, api: Api, change: str):
         email = "ada@mesh.dev"
         user = user_create(role="user", name="Ada", email=email, pending=True)
         user_approve(user_id=user.pk)
@@ -237,7 +235,7 @@ class TestWhatStandsInTheWay:
             user_rename(user_id=user.pk, name="Ada", email="other@mesh.dev")
         refused(api, newest(), f"{change} cannot be changed back")
 
-    def test_an_admin_gives_no_ownership(self, api: Api) -> None:
+    def test_an_admin_gives_no_ownership(self, api: Api):
         second = person("owner")
         body = {"role": "admin", "auto_groups": [], "is_blocked": False}
         ok(api.put(f"/api/users/{second.pk}", body))
@@ -246,7 +244,7 @@ class TestWhatStandsInTheWay:
         assert second.role == "admin"
 
 
-def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group) -> None:
+def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group):
     ok(api.delete(f"/api/groups/{web.pk}"))
     event = newest()
     before = stored()
@@ -279,38 +277,38 @@ def check_histories(examples: int, writes: int) -> None:
     check_at_random(taken_back, examples)
 
 
-def test_histories_are_taken_back_to_their_beginning() -> None:
+def test_histories_are_taken_back_to_their_beginning():
     check_histories(examples=3, writes=12)
 
 
 @pytest.mark.slow
-def test_long_histories_are_taken_back_to_their_beginning() -> None:
+def test_long_histories_are_taken_back_to_their_beginning():
     check_histories(examples=2, writes=80)
 
 
 class TestRulesThatHoldForRevertsToo:
     """What the API refuses is not done by going back either."""
 
-    def test_a_revoked_setup_key_stays_revoked(self, api: Api) -> None:
+    def test_a_revoked_setup_key_stays_revoked(self, api: Api):
         body = {"name": "k", "type": "reusable", "expires_in": 0, "usage_limit": 0}
         path = f"/api/setup-keys/{ok(api.post('/api/setup-keys', body))['id']}"
         ok(api.put(path, {"revoked": True, "auto_groups": []}))
         refused(api, newest(), "stays revoked")
 
-    def test_a_rotated_setup_key_gets_its_end_back(self, api: Api) -> None:
+    def test_a_rotated_setup_key_gets_its_end_back(self, api: Api):
         old = setup_key(expires_in=10 * 24 * 60 * 60)
         setup_key_rotate(key_id=old.pk, at_once=False)
         ended = AuditEvent.objects.filter(activity_code="setupkey.update").get()
         ok(revert(api, ended.pk))
         assert SetupKey.objects.get(pk=old.pk).expires_at == old.expires_at
 
-    def test_an_admin_deletes_no_owner(self, api: Api) -> None:
+    def test_an_admin_deletes_no_owner(self, api: Api):
         owner = person("owner")
         event = newest()
         assert revert(api_as("admin"), event).status == 403
         assert owner.pk in {user["id"] for user in ok(api.get("/api/users"))}
 
-    def test_an_admin_changes_no_groups_of_an_owner(self, api: Api, web: Group) -> None:
+    def test_an_admin_changes_no_groups_of_an_owner(self, api: Api, web: Group):
         path = f"/api/users/{person('owner').pk}"
         body = {"role": "owner", "is_blocked": False}
         ok(api.put(path, {**body, "auto_groups": [web.pk]}))
@@ -318,24 +316,24 @@ class TestRulesThatHoldForRevertsToo:
         assert revert(api_as("admin"), event).status == 403
         ok(revert(api, event))
 
-    def test_what_every_account_has_stays(self, api: Api) -> None:
+    def test_what_every_account_has_stays(self, api: Api):
         ok(api.get("/api/accounts"))
         for code in ("account.create", "group.add"):
             made = AuditEvent.objects.filter(activity_code=code).order_by("id")[0]
             refused(api, made.pk, "cannot be deleted", whole=False)
 
-    def test_a_policy_keeps_a_rule(self, api: Api, web: Group) -> None:
+    def test_a_policy_keeps_a_rule(self, api: Api, web: Group):
         refused(api, of_code("rule.add"), "at least one rule", whole=False)
 
 
 class TestPartsOfWhatWasDone:
-    def test_what_belongs_to_something_that_is_gone(self, api: Api, web: Group) -> None:
+    def test_what_belongs_to_something_that_is_gone(self, api: Api, web: Group):
         policy = Policy.objects.exclude(name="Default").get()
         ok(api.delete(f"/api/policies/{policy.pk}"))
         gone = of_code("rule.delete")
         refused(api, gone, "its policy was deleted since", whole=False)
 
-    def test_records_that_cannot_stand_at_one_name(self, api: Api) -> None:
+    def test_records_that_cannot_stand_at_one_name(self, api: Api):
         zone = ok(api.post("/api/dns/zones", bodies.zone(domain="z.internal")))
         address = bodies.record(name="a.z.internal", type="A", content="10.0.0.1")
         alias = {**address, "type": "CNAME", "content": "b.z.internal"}
@@ -346,7 +344,7 @@ class TestPartsOfWhatWasDone:
                 records.delete(made["id"])
         refused(api, newest(), "must be alone")
 
-    def test_one_member_twice(self, api: Api, web: Group) -> None:
+    def test_one_member_twice(self, api: Api, web: Group):
         ok(api.put(f"/api/groups/{web.pk}", {"name": "web", "peers": []}))
         event = newest()
         ok(api.post(f"/api/events/audit/{event}/revert"))
@@ -354,7 +352,7 @@ class TestPartsOfWhatWasDone:
 
     def test_the_order_of_a_list_comes_back_unless_it_is_another_since(
         self, api: Api, web: Group
-    ) -> None:
+    ):
         path = f"/api/groups/{web.pk}"
         old, two = [p["id"] for p in ok(api.get(path))["peers"]], peer().pk
         events = []
@@ -367,14 +365,14 @@ class TestPartsOfWhatWasDone:
         assert [p["id"] for p in ok(api.get(path))["peers"]] == [*old, two]
         refused(api, events[0], "peers was changed since")
 
-    def test_a_member_comes_back_to_its_old_place(self, api: Api, web: Group) -> None:
+    def test_a_member_comes_back_to_its_old_place(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         old = [p["id"] for p in ok(api.get(path))["peers"]]
         ok(api.put(path, {"name": "web", "peers": old[1:]}))
         ok(revert(api, newest()))
         assert [p["id"] for p in ok(api.get(path))["peers"]] == old
 
-    def test_a_member_that_is_gone_does_not_come_back(self, api: Api) -> None:
+    def test_a_member_that_is_gone_does_not_come_back(self, api: Api):
         network = ok(api.post("/api/networks", {"name": "n"}))
         made = group("web")
         path = f"/api/networks/{network['id']}/resources"
@@ -385,7 +383,7 @@ class TestPartsOfWhatWasDone:
         refused(api, gone, "resources is gone", whole=False)
         ok(revert(api, gone))
 
-    def test_what_depends_on_it_is_named(self, api: Api, web: Group) -> None:
+    def test_what_depends_on_it_is_named(self, api: Api, web: Group):
         network = ok(api.post("/api/networks", {"name": "n"}))
         event = newest()
         router = {"peer_groups": [web.pk], "metric": 9, "masquerade": True}

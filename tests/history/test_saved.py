@@ -81,9 +81,7 @@ def switch(client: Client, policy: Policy, *, on: bool) -> Any:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(seed=st.integers(0, 10_000))
-def test_afterwards_the_same_is_told_as_a_plan_told_before(
-    owner: User, seed: int
-) -> None:
+def test_afterwards_the_same_is_told_as_a_plan_told_before(owner: User, seed: int):
     api = api_of(owner)
     ids = [made.pk for made in peers(4)]
     writer = Writer(api, Random(seed), ids)
@@ -98,7 +96,7 @@ def test_afterwards_the_same_is_told_as_a_plan_told_before(
             assert sorted(effect_of(event).peer_ids) == told
 
 
-def test_a_later_change_does_not_count(owner: User, web: Group) -> None:
+def test_a_later_change_does_not_count(owner: User, web: Group):
     more = group("more", peer("delta"))
     with context.scope(request_id="first"):
         rule([web], [more])
@@ -111,7 +109,7 @@ def test_a_later_change_does_not_count(owner: User, web: Group) -> None:
 
 def test_the_page_after_a_switch_counts_peers_and_leads_to_the_change(
     client: Client, web: Group
-) -> None:
+):
     policy = Policy.objects.exclude(name="Default").get()
     done = switch(client, policy, on=False)
     said = saved_text(client, done["Location"])
@@ -121,9 +119,7 @@ def test_the_page_after_a_switch_counts_peers_and_leads_to_the_change(
     assert client.get(trail).context["rows"]
 
 
-def test_the_message_about_a_write_leads_to_the_trail_once(
-    client: Client, web: Group
-) -> None:
+def test_the_message_about_a_write_leads_to_the_trail_once(client: Client, web: Group):
     policies = "/admin/access/policy/"
     policy = Policy.objects.exclude(name="Default").get()
     members = f"/admin/groups/group/{web.pk}/members/paste/"
@@ -138,7 +134,7 @@ def test_the_message_about_a_write_leads_to_the_trail_once(
 
 def test_counts_follow_what_peers_have(
     client: Client, web: Group, process: str, settings: Any
-) -> None:
+):
     alpha = Peer.objects.get(name="alpha")
     Peer.objects.all().unaudited_update(connected=True, stream_process=process)
     before = newest_serial()
@@ -161,7 +157,7 @@ def test_counts_follow_what_peers_have(
     assert "<h1>" in client.get(path).content.decode()
 
 
-def test_peers_of_other_hosts_are_not_judged(process: str, settings: Any) -> None:
+def test_peers_of_other_hosts_are_not_judged(process: str, settings: Any):
     here = peer(connected=True, stream_process=process)
     there = peer(connected=True, stream_process="other")
     away = peer()
@@ -192,12 +188,12 @@ def test_peers_of_other_hosts_are_not_judged(process: str, settings: Any) -> Non
 )
 def test_counts_agree_with_their_nouns(
     number: int, exact: bool, progress: tuple[int, int, int], words: str
-) -> None:
+):
     effect = Effect(frozenset(map(str, range(number))), exact, 7)
     assert in_words(effect, Delivered(*progress)) == words
 
 
-def test_saving_what_changes_nothing_says_nothing_of_peers(client: Client) -> None:
+def test_saving_what_changes_nothing_says_nothing_of_peers(client: Client):
     made = peer("web")
     path = f"/admin/inventory/peer/{made.pk}/change/"
     done = client.post(path, form_data(client, path))
@@ -205,7 +201,7 @@ def test_saving_what_changes_nothing_says_nothing_of_peers(client: Client) -> No
     assert 'class="saved"' not in client.get(done["Location"]).content.decode()
 
 
-def test_the_write_itself_asks_for_nothing_of_it(client: Client, web: Group) -> None:
+def test_the_write_itself_asks_for_nothing_of_it(client: Client, web: Group):
     policy = Policy.objects.exclude(name="Default").get()
     with CaptureQueriesContext(connection) as asked:
         done = switch(client, policy, on=False)
@@ -218,7 +214,7 @@ def test_the_write_itself_asks_for_nothing_of_it(client: Client, web: Group) -> 
 
 def test_of_many_peers_the_page_does_not_wait_for_the_count(
     client: Client, web: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(saved, "FEW_PEERS", 2)
     policy = Policy.objects.exclude(name="Default").get()
     done = switch(client, policy, on=False)
@@ -230,7 +226,7 @@ def test_of_many_peers_the_page_does_not_wait_for_the_count(
 
 def test_what_changed_since_is_counted_past_without_more_queries(
     client: Client, web: Group
-) -> None:
+):
     policy = Policy.objects.exclude(name="Default").get()
     asked = []
     for on, since in ((False, 3), (True, 60)):
@@ -244,7 +240,7 @@ def test_what_changed_since_is_counted_past_without_more_queries(
     assert asked[1] <= asked[0]
 
 
-def test_who_may_not_read_peers_is_refused(web: Group) -> None:
+def test_who_may_not_read_peers_is_refused(web: Group):
     path = f"/admin/events/auditevent/{newest_event().pk}/peers/"
     assert client_of(person("auditor")).get(path).status_code == 200
     assert client_of(person("user")).get(path).status_code in {302, 403}
@@ -252,7 +248,7 @@ def test_who_may_not_read_peers_is_refused(web: Group) -> None:
     assert client_of(person("owner")).get(gone).status_code == 404
 
 
-def test_blocking_somebody_is_told_by_the_maps_of_their_peers() -> None:
+def test_blocking_somebody_is_told_by_the_maps_of_their_peers():
     owner = person("user")
     laptop, server = peer("laptop", user=owner), peer("server")
     rule([group("staff", laptop)], [group("servers", server)])
@@ -262,7 +258,7 @@ def test_blocking_somebody_is_told_by_the_maps_of_their_peers() -> None:
     assert effect_of(event).peer_ids == {laptop.pk, server.pk}
 
 
-def test_secrets_that_changed_since_bar_nobody_from_looking_back() -> None:
+def test_secrets_that_changed_since_bar_nobody_from_looking_back():
     owner, other = person("user", password=PASSWORD), person("user", password=PASSWORD)
     laptop, server = peer("laptop", user=owner), peer("server")
     rule([group("staff", laptop)], [group("servers", server)])

@@ -29,7 +29,7 @@ def lets_something(found: Verdict) -> bool:
 @given(snapshots(), ENDS, ENDS, TRAFFIC)
 def test_pairs_that_break_a_promise_are_those_of_the_verdict(
     snapshot: Snapshot, first: frozenset[str], second: frozenset[str], traffic: Traffic
-) -> None:
+):
     mesh = Remembering(snapshot)
     sources, targets = first & snapshot.peers.keys(), second & snapshot.peers.keys()
     all_of, any_of = set(), set()
@@ -48,9 +48,7 @@ def test_pairs_that_break_a_promise_are_those_of_the_verdict(
 
 @settings(max_examples=60, deadline=None)
 @given(snapshots(), TRAFFIC)
-def test_peers_that_are_alike_have_one_verdict(
-    snapshot: Snapshot, traffic: Traffic
-) -> None:
+def test_peers_that_are_alike_have_one_verdict(snapshot: Snapshot, traffic: Traffic):
     mesh = Remembering(snapshot)
     meant_ = [meant(snapshot, place) for place in PLACES]
     meant_ += [meant(snapshot, p.ipv6) for p in snapshot.peers.values() if p.ipv6]
@@ -65,7 +63,7 @@ def test_peers_that_are_alike_have_one_verdict(
             event(f"{len(part)} alike")
 
 
-def test_who_would_route_a_place_again_is_alike_to_nobody_on_the_way_there() -> None:
+def test_who_would_route_a_place_again_is_alike_to_nobody_on_the_way_there():
     made = account()
     [route] = made.routes
     staff = {**made.members, "staff": frozenset("ad")}

@@ -35,7 +35,7 @@ NEW = Receiver(ranges=True, native_ssh=True, source_prefixes=True, ipv6=True)
         ({"ipv6": None}, {"ipv6"}),
     ],
 )
-def test_what_a_client_understands(changes: dict[str, Any], lacking: set[str]) -> None:
+def test_what_a_client_understands(changes: dict[str, Any], lacking: set[str]):
     found = receiver(PEER._replace(**changes))._asdict()
     assert {name for name, has in found.items() if not has} == lacking
 
@@ -63,7 +63,7 @@ def test_what_a_client_understands(changes: dict[str, Any], lacking: set[str]) -
 )
 def test_ports_of_a_rule(
     client: Receiver, protocol: str, given: list[Any], told: list[Ports]
-) -> None:
+):
     kind = "ranges" if given and isinstance(given[0], tuple) else "ports"
     side = RuleSide()
     ends: dict[str, Any] = {kind: tuple(given)}

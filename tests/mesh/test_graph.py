@@ -63,7 +63,7 @@ def only(found: Graph) -> Edge:
     return edge
 
 
-def test_an_edge_says_who_may_begin_what_with_whom_by_which_rule() -> None:
+def test_an_edge_says_who_may_begin_what_with_whom_by_which_rule():
     web = rule("r", side("staff"), side("servers", "lan"), protocol="tcp",
                ports=(443, 80), bidirectional=False)  # fmt: skip
     found = drawn(account(web))
@@ -91,9 +91,7 @@ def test_an_edge_says_who_may_begin_what_with_whom_by_which_rule() -> None:
         ({"accept": False}, "in_force"),
     ],
 )
-def test_a_rule_that_does_nothing_now_says_why(
-    changes: dict[str, Any], state: str
-) -> None:
+def test_a_rule_that_does_nothing_now_says_why(changes: dict[str, Any], state: str):
     new = PostureCheck("new", {"nb_version_check": {"min_version": "99.0"}}, "new")
     made = rule("r", side("staff"), side("servers"), **changes)
     edge = only(drawn(account(made, checks={"new": new})))
@@ -102,7 +100,7 @@ def test_a_rule_that_does_nothing_now_says_why(
     assert edge.checks == (("new",) if "checks" in changes else ())
 
 
-def test_groups_that_stand_for_resources_or_routes_are_somebody_while_enabled() -> None:
+def test_groups_that_stand_for_resources_or_routes_are_somebody_while_enabled():
     for group in ("lan", "none"):
         made = account(rule("r", side("staff"), side(group)), routes=(OFFICE,))
         assert only(drawn(made)).state == "in_force"
@@ -131,7 +129,7 @@ def test_groups_that_stand_for_resources_or_routes_are_somebody_while_enabled() 
 )
 def test_a_focus_leaves_only_what_is_about_it(
     focus: str, rules: list[str], own: set[str]
-) -> None:
+):
     snapshot = account(
         rule("x", side("staff", "none2"), side("servers")),
         rule("y", side("servers"), side("lan")),
@@ -150,7 +148,7 @@ def crowd(groups: int, rules: int) -> Snapshot:
     return account(*made, group_names=names)
 
 
-def test_at_most_five_hundred_nodes_are_drawn_and_the_others_counted() -> None:
+def test_at_most_five_hundred_nodes_are_drawn_and_the_others_counted():
     found = drawn(crowd(groups=1000, rules=300))
     assert len(found.nodes) + len(found.edges) == 500
     rules_out = found.left_out["rule"]
@@ -159,7 +157,7 @@ def test_at_most_five_hundred_nodes_are_drawn_and_the_others_counted() -> None:
     assert len(orjson.dumps(GraphSerializer.plain(found))) < 300_000
 
 
-def test_rules_come_before_groups_that_none_names() -> None:
+def test_rules_come_before_groups_that_none_names():
     found = drawn(crowd(groups=1000, rules=20), most=100)
     assert len(found.edges) == 20
     assert found.left_out == {"group": 920, "resource": 1}
@@ -169,7 +167,7 @@ def test_rules_come_before_groups_that_none_names() -> None:
 @given(snapshots(), st.data())
 def test_whoever_reaches_a_peer_has_an_edge_that_says_so(
     snapshot: Snapshot, data: st.DataObject
-) -> None:
+):
     mesh = Mesh(snapshot, NOW)
     source, target = data.draw(st.permutations(sorted(snapshot.peers)))[:2]
     to = Destination("peer", target, snapshot.peers[target].ip)

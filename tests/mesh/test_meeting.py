@@ -53,7 +53,7 @@ def known(snapshot: Snapshot, peer_id: str) -> dict[str, Reason]:
     return {other.id: other.reason for other in others}
 
 
-def test_a_rule_shows_both_sides_to_each_other_and_no_side_to_itself() -> None:
+def test_a_rule_shows_both_sides_to_each_other_and_no_side_to_itself():
     found = account(DEV_TO_OPS)
     assert {name: seen(found, name) for name in GROUPS} == {
         "ann": {"bob", "cy"},
@@ -73,17 +73,17 @@ def test_a_rule_shows_both_sides_to_each_other_and_no_side_to_itself() -> None:
         replace(DEV_TO_OPS, enabled=False),
     ],
 )
-def test_disabled_and_drop_rules_show_nothing(off: Policy) -> None:
+def test_disabled_and_drop_rules_show_nothing(off: Policy):
     assert not seen(account(off), "ann")
     assert not known(account(off), "ann")
 
 
-def test_a_drop_rule_does_not_hide() -> None:
+def test_a_drop_rule_does_not_hide():
     drop = replace(changed(DEV_TO_OPS, accept=False), id="first")
     assert seen(account(drop, DEV_TO_OPS), "ann") == {"bob", "cy"}
 
 
-def test_a_single_peer_may_be_a_side() -> None:
+def test_a_single_peer_may_be_a_side():
     found = account(policy("Policy", (RuleSide(peer="gate"), side("dev"))))
     assert seen(found, "gate") == {"ann", "bob"}
     assert known(found, "ann") == {"gate": Reason("policy", ("Policy",))}
@@ -94,7 +94,7 @@ BY_GROUP = replace(BY_PEER, peer=None, peer_groups=frozenset({"gw"}))
 
 
 @pytest.mark.parametrize("route", [BY_PEER, BY_GROUP])
-def test_users_of_a_route_know_the_name_of_its_routing_peer_alone(route: Route) -> None:
+def test_users_of_a_route_know_the_name_of_its_routing_peer_alone(route: Route):
     found = account(routes=(route,))
     assert known(found, "ann") == {"gate": Reason("route", ("office",))}
     for nobody in ("ann", "gate"):
@@ -105,7 +105,7 @@ def test_users_of_a_route_know_the_name_of_its_routing_peer_alone(route: Route) 
     assert not known(off, "ann")
 
 
-def test_a_router_is_seen_but_not_named_by_those_who_may_use_its_network() -> None:
+def test_a_router_is_seen_but_not_named_by_those_who_may_use_its_network():
     router = Router("x", "n", peer="gate")
     resource = Resource("db", "n", "db", "10.0.0.1/32", groups=frozenset({"void"}))
     for target in (side("void"), RuleSide(resource="db")):
@@ -124,7 +124,7 @@ def test_a_router_is_seen_but_not_named_by_those_who_may_use_its_network() -> No
             assert not seen(replace(found, **off), "ann")
 
 
-def test_a_rule_from_a_resource_leads_nobody_to_its_routers() -> None:
+def test_a_rule_from_a_resource_leads_nobody_to_its_routers():
     found = account(
         policy("P", (RuleSide(resource="db"), side("dev"))),
         routers=(Router("x", "n", peer="gate"),),
@@ -134,14 +134,14 @@ def test_a_rule_from_a_resource_leads_nobody_to_its_routers() -> None:
     assert not seen(found, "gate")
 
 
-def test_the_first_object_in_order_is_the_reason() -> None:
+def test_the_first_object_in_order_is_the_reason():
     first, second = (replace(DEV_TO_OPS, id=id_, name=id_) for id_ in ("p1", "p2"))
     route = Route("r", "office", frozenset({"dev"}), "10.0.0.0/8", peer="cy")
     found = account(first, second, routes=(route,))
     assert known(found, "ann")["cy"] == Reason("policy", ("p1",))
 
 
-def test_peers_of_the_same_sides_share_what_they_see() -> None:
+def test_peers_of_the_same_sides_share_what_they_see():
     peers = {
         machine(f"p{n}", f"p{n}", f"10.0.{n // 250}.{n % 250}"): frozenset(
             {f"g{n % 5}", f"h{n % 7}"}
@@ -160,7 +160,7 @@ def test_peers_of_the_same_sides_share_what_they_see() -> None:
         assert len(whole.network_map(peer_id).remotes) == len(peers) - 1
 
 
-def test_who_is_gone_is_not_seen_and_no_names_are_needed_to_see() -> None:
+def test_who_is_gone_is_not_seen_and_no_names_are_needed_to_see():
     rule = Rule("r", side("dev", "gw"), RuleSide(peer="gone"))
     to_cy = policy("P", (side("dev", "gw"), side("ops")))
     found = account(Policy("q", (rule,)), to_cy)
@@ -172,7 +172,7 @@ def test_who_is_gone_is_not_seen_and_no_names_are_needed_to_see() -> None:
     assert config(nameless, "gate").zones == ()
 
 
-def test_extent_names_the_groups_whose_members_are_needed() -> None:
+def test_extent_names_the_groups_whose_members_are_needed():
     found = account(policy("P", (side("dev"), side("ops", "gw"))))
     bare = replace(found, peers={}, members={})
     near = extent(bare, "ann", frozenset({"dev"}))

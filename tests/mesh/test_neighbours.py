@@ -20,7 +20,7 @@ def found(snapshot: Snapshot, peer_id: str) -> Neighbours:
     return told
 
 
-def test_a_peer_reaches_the_other_sides_of_rules_it_is_a_source_of() -> None:
+def test_a_peer_reaches_the_other_sides_of_rules_it_is_a_source_of():
     https = {"protocol": "tcp", "ports": (443,), "bidirectional": False}
     snapshot = account(rule("web", side("staff"), side("servers", "lan"), **https))
     [way] = found(snapshot, "a").reaches
@@ -34,14 +34,14 @@ def test_a_peer_reaches_the_other_sides_of_rules_it_is_a_source_of() -> None:
     assert found(snapshot, "c").reaches == ()
 
 
-def test_where_either_may_begin_both_reach_and_are_reached() -> None:
+def test_where_either_may_begin_both_reach_and_are_reached():
     snapshot = account(rule("any", side("staff"), side("servers")))
     for one in "ac":
         told = found(snapshot, one)
         assert len(told.reaches) == len(told.reached_by) == 1
 
 
-def test_what_is_routed_begins_nothing_and_is_no_destination_as_a_source() -> None:
+def test_what_is_routed_begins_nothing_and_is_no_destination_as_a_source():
     snapshot = account(rule("r", side("staff", "lan"), side("servers", "lan")))
     groups = [
         [held.group.name for held in way.others if held.group]
@@ -51,21 +51,21 @@ def test_what_is_routed_begins_nothing_and_is_no_destination_as_a_source() -> No
     assert groups == [["LAN", "Servers"], ["Servers"], ["Staff"], ["Staff"]]
 
 
-def test_a_resource_that_is_disabled_is_reached_by_nobody() -> None:
+def test_a_resource_that_is_disabled_is_reached_by_nobody():
     plain = account(rule("r", side("staff"), side("lan")))
     off = tuple(replace(each, enabled=False) for each in plain.resources)
     assert found(plain, "a").reaches
     assert found(replace(plain, resources=off), "a").reaches == ()
 
 
-def test_who_fails_a_posture_check_reaches_nobody_and_is_named_to_nobody() -> None:
+def test_who_fails_a_posture_check_reaches_nobody_and_is_named_to_nobody():
     new = PostureCheck("new", {"nb_version_check": {"min_version": "99.0"}}, "new")
     plain = rule("r", side("staff"), side("servers"), checks=("new",))
     snapshot = account(plain, checks={"new": new})
     assert found(snapshot, "a") == found(snapshot, "c") == Neighbours((), ())
 
 
-def test_of_many_some_are_named_and_all_counted() -> None:
+def test_of_many_some_are_named_and_all_counted():
     crowd = {
         f"p{n:02}": machine(f"p{n:02}", f"p{n}", f"100.64.1.{n}") for n in range(9)
     }
@@ -83,7 +83,7 @@ def test_of_many_some_are_named_and_all_counted() -> None:
 @given(snapshots(), st.data())
 def test_what_a_verdict_allows_is_told_of_both_ends(
     snapshot: Snapshot, data: st.DataObject
-) -> None:
+):
     mesh = Mesh(snapshot, NOW)
     one, other = data.draw(st.permutations(sorted(snapshot.peers)))[:2]
     to = Destination("peer", other, snapshot.peers[other].ip)

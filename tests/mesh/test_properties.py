@@ -152,7 +152,7 @@ def test_whoever_has_another_map_is_affected(one, other, data):
             assert shown(one, before[id_]) == shown(changed, after[id_])
 
 
-def test_who_serves_a_disabled_route_is_affected_by_it() -> None:
+def test_who_serves_a_disabled_route_is_affected_by_it():
     [route] = account().routes
     off = replace(route, id="off", peer="a", enabled=False)
     one, other = account(), account(routes=(route, off))

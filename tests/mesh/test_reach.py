@@ -81,22 +81,20 @@ def check_packets(snapshot: Snapshot, asked: int) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(snapshots())
-def test_verdict_is_what_agents_do_with_packets(snapshot: Snapshot) -> None:
+def test_verdict_is_what_agents_do_with_packets(snapshot: Snapshot):
     check_packets(snapshot, asked=5)
 
 
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(snapshots())
-def test_verdict_is_what_agents_do_with_many_packets(snapshot: Snapshot) -> None:
+def test_verdict_is_what_agents_do_with_many_packets(snapshot: Snapshot):
     check_packets(snapshot, asked=19)
 
 
 @settings(max_examples=100, deadline=None)
 @given(snapshots(), st.sampled_from(["tcp", "all"]))
-def test_resource_is_reached_when_all_of_it_is(
-    snapshot: Snapshot, protocol: str
-) -> None:
+def test_resource_is_reached_when_all_of_it_is(snapshot: Snapshot, protocol: str):
     mesh = Remembering(snapshot)
     for resource in snapshot.resources:
         for source in snapshot.peers:
@@ -194,7 +192,7 @@ def ask(
 )  # fmt: skip
 def test_what_is_let_through_names_the_rule_and_the_way(
     to: Destination, path: str, via: list[str]
-) -> None:
+):
     found = ask(account(), to)
     assert found.allowed
     assert found.path == path
@@ -275,7 +273,7 @@ def test_what_is_in_the_way_is_named_with_its_remedy(
     snapshot: Snapshot,
     to: Destination,
     traffic: Traffic,
-) -> None:
+):
     kind, text, remedy = expected
     found = ask(snapshot, to, traffic)
     assert not found.allowed
@@ -285,14 +283,14 @@ def test_what_is_in_the_way_is_named_with_its_remedy(
     ), found.obstacles
 
 
-def test_a_drop_rule_decides_though_another_accepts() -> None:
+def test_a_drop_rule_decides_though_another_accepts():
     [snapshot] = [case for kind, case, *_ in CASES if kind == "drop"]
     [because] = ask(snapshot).because
     assert because.policy is not None
     assert (because.effect, because.policy.name) == ("drop", "no")
 
 
-def test_who_is_not_connected_is_told_and_changes_no_verdict() -> None:
+def test_who_is_not_connected_is_told_and_changes_no_verdict():
     for to, name in ((BELA, "bela"), (OFFICE, "carl")):
         found = ask(account(), to, offline="bc")
         assert found.allowed
@@ -301,7 +299,7 @@ def test_who_is_not_connected_is_told_and_changes_no_verdict() -> None:
         ]
 
 
-def test_an_exit_node_carries_what_nothing_else_does() -> None:
+def test_an_exit_node_carries_what_nothing_else_does():
     out = Route("x", "out", STAFF, "0.0.0.0/0", peer="c", skip_auto_apply=True)
     anywhere = Destination("address", "", "8.8.8.8")
     found = ask(account(routes=(out,)), anywhere, Traffic())
@@ -310,7 +308,7 @@ def test_an_exit_node_carries_what_nothing_else_does() -> None:
     assert [each.kind for each in found.obstacles] == ["not_selected"]
 
 
-def test_every_routing_peer_must_let_it_through() -> None:
+def test_every_routing_peer_must_let_it_through():
     two = replace(account().routers[0], peer=None, peer_groups=frozenset({"routing"}))
     members = {**account().members, "routing": frozenset("bc")}
     drop = Policy(
@@ -324,7 +322,7 @@ def test_every_routing_peer_must_let_it_through() -> None:
     assert not ask(snapshot, PRINTER).allowed
 
 
-def test_a_routing_peer_needs_no_rule_for_its_own_networks() -> None:
+def test_a_routing_peer_needs_no_rule_for_its_own_networks():
     found = ask(account(), OFFICE, source="c")
     assert found.allowed
     assert (found.path, found.via) == ("direct", ())

@@ -28,14 +28,14 @@ def web(id_: str = "web", **changes: Any) -> Policy:
     return rule(id_, side("staff"), side("servers"), **plain | changes)
 
 
-def test_a_policy_that_goes_loses_what_it_let_its_groups_begin() -> None:
+def test_a_policy_that_goes_loses_what_it_let_its_groups_begin():
     [(pair, shift)] = between(account(web()), account()).items()
     assert pair == ("Staff", "Servers")
     assert (shift.lost, shift.lost_pairs) == ("TCP 22 and 443", 2)
     assert (shift.gained, shift.gained_pairs) == ("", 0)
 
 
-def test_what_another_policy_lets_through_as_well_is_not_lost() -> None:
+def test_what_another_policy_lets_through_as_well_is_not_lost():
     other = rule("ssh", side("staff"), side("servers"), protocol="tcp", ports=(22,))
     [shift] = between(account(web(), other), account(other)).values()
     assert shift.lost == "TCP 443"
@@ -43,19 +43,19 @@ def test_what_another_policy_lets_through_as_well_is_not_lost() -> None:
     assert between(account(web(), every), account(every)) == {}
 
 
-def test_a_rule_that_drops_takes_away_and_gives_back() -> None:
+def test_a_rule_that_drops_takes_away_and_gives_back():
     drop = web("no", accept=False, ports=(22,))
     there, gone = account(web(), drop), account(web())
     assert between(there, gone)["Staff", "Servers"].gained == "TCP 22"
     assert between(gone, there)["Staff", "Servers"].lost == "TCP 22"
 
 
-def test_a_rule_that_becomes_one_way_loses_the_way_back() -> None:
+def test_a_rule_that_becomes_one_way_loses_the_way_back():
     both = account(web(bidirectional=True))
     assert list(between(both, account(web()))) == [("Servers", "Staff")]
 
 
-def test_a_new_member_gains_and_who_leaves_loses() -> None:
+def test_a_new_member_gains_and_who_leaves_loses():
     before = account(web())
     plain = replace(before, members={**before.members, "staff": frozenset("a")})
     [shift] = between(plain, before).values()
@@ -67,7 +67,7 @@ def test_a_new_member_gains_and_who_leaves_loses() -> None:
     assert (shift.gained, shift.gained_pairs) == ("TCP 22 and 443", 1)
 
 
-def test_what_is_routed_counts_as_a_destination_only() -> None:
+def test_what_is_routed_counts_as_a_destination_only():
     lan = rule("lan", side("staff"), side("lan"))
     [(pair, shift)] = between(account(), account(lan)).items()
     assert pair == ("Staff", "LAN")
@@ -76,13 +76,13 @@ def test_what_is_routed_counts_as_a_destination_only() -> None:
     assert ("Staff", "printer") in between(account(), account(single))
 
 
-def test_what_changes_nothing_is_no_shift() -> None:
+def test_what_changes_nothing_is_no_shift():
     before = account(web())
     assert between(before, replace(before, group_names={"staff": "x"})) == {}
     assert between(account(), account(web(enabled=False))) == {}
 
 
-def test_of_very_many_pairs_some_are_looked_at_and_the_others_counted() -> None:
+def test_of_very_many_pairs_some_are_looked_at_and_the_others_counted():
     names = [f"g{n}" for n in range(20)]
     wide = account(rule("wide", side(*names, "staff"), side(*names, "servers")))
     found = shifts(Mesh(account(), NOW), Mesh(wide, NOW), most=10)
@@ -90,7 +90,7 @@ def test_of_very_many_pairs_some_are_looked_at_and_the_others_counted() -> None:
     assert found.left_out == 21 * 21 + 41 - 10
 
 
-def test_where_very_many_rules_overlap_fewer_pairs_are_looked_at() -> None:
+def test_where_very_many_rules_overlap_fewer_pairs_are_looked_at():
     names = [f"g{n}" for n in range(10)]
     sides = side(*names, "staff"), side(*names, "servers")
     many = [rule(f"r{n}", *sides, protocol="tcp", ports=(n + 1,)) for n in range(300)]
@@ -107,7 +107,7 @@ def test_where_very_many_rules_overlap_fewer_pairs_are_looked_at() -> None:
 @given(snapshots(), st.data())
 def test_a_verdict_that_changes_is_told_of_a_pair_of_its_groups(
     drawn: Snapshot, data: st.DataObject
-) -> None:
+):
     peers = {
         id_: peer._replace(version="development") for id_, peer in drawn.peers.items()
     }

@@ -77,14 +77,14 @@ ACCOUNT = {"id": "a1", "settings": {"dns_domain": "x.test"}}
         *(("networks/n1/routers", {"a": 1}), ("dns/settings", [1])),
     ],
 )
-def test_an_answer_of_another_form_is_told(path: str, answer: Any) -> None:
+def test_an_answer_of_another_form_is_told(path: str, answer: Any):
     answers = {"accounts": [ACCOUNT], "networks": [{"id": "n1"}], path: answer}
     with pytest.raises(SourceError), known_form():
         read(answers.get)
 
 
 @pytest.mark.django_db
-def test_a_row_of_another_form_is_left_out_and_told() -> None:
+def test_a_row_of_another_form_is_left_out_and_told():
     report = copied(user=[{"id": "u1"}], peer=[{**PEER, "ip": [1]}])
     told = [row.old_id for row in report.left_out if "another form" in row.reason]
     assert told == ["u1", "p1"]
@@ -101,7 +101,7 @@ def test_a_row_of_another_form_is_left_out_and_told() -> None:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("wide_range")
 class TestRowsOfTheReference:
-    def test_peer(self) -> None:
+    def test_peer(self):
         copied(peer=[PEER], group=[ALL, OPS])
         peer = Peer.objects.get()
         assert (peer.wg_public_key, peer.ip, peer.name) == (KEY, "100.64.7.9", "alpha")
@@ -115,7 +115,7 @@ class TestRowsOfTheReference:
             peer.pk
         ]
 
-    def test_peer_whose_key_is_told_later_joins_its_groups(self) -> None:
+    def test_peer_whose_key_is_told_later_joins_its_groups(self):
         row = {**PEER, "groups": [{"id": "g0", "name": "All"}, {"id": "g1"}]}
         report = copied(keys="", peer=[row], group=[ALL, OPS])
         assert [entry.kind for entry in report.left_out] == ["peer"]
@@ -123,7 +123,7 @@ class TestRowsOfTheReference:
         joined = GroupPeer.objects.get()
         assert (joined.peer, joined.group.name) == (Peer.objects.get(), "ops")
 
-    def test_ipv6_addresses_of_peers_are_kept(self) -> None:
+    def test_ipv6_addresses_of_peers_are_kept(self):
         row = {**PEER, "ipv6": "fd00:1234::7"}
         names = {
             "network_range_v6": "fd00:1234::/64",
@@ -137,7 +137,7 @@ class TestRowsOfTheReference:
         events = AuditEvent.objects.values_list("activity_code", flat=True)
         assert "peer.ip.update" not in events
 
-    def test_group_keeps_its_peers_as_resources(self) -> None:
+    def test_group_keeps_its_peers_as_resources(self):
         listed = {**OPS, "resources": [{"id": "p1", "type": "peer"}]}
         report = copied(keys="", peer=[PEER], group=[ALL, listed])
         assert [entry.kind for entry in report.left_out] == [
@@ -165,7 +165,7 @@ class TestRowsOfTheReference:
     )
     def test_rule_is_copied_as_it_is(
         self, changes: dict[str, Any], sources: int, kind: str
-    ) -> None:
+    ):
         policy = {"id": "y", "name": "p", "enabled": True, "rules": [RULE | changes]}
         report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
         assert report.left_out == []
@@ -178,14 +178,14 @@ class TestRowsOfTheReference:
 
     def test_empty_domain_is_kept_and_means_what_the_names_of_peers_end_with(
         self,
-    ) -> None:
+    ):
         settings = [{"id": "dns_domain", "dns_domain": ""}]
         report = copied(setting=settings, peer=[PEER], group=[ALL])
         assert report.left_out == []
         account = Account.objects.get()
         assert (account.dns_domain, account.peers_domain) == ("", "netbird.selfhosted")
 
-    def test_route_of_domains_with_its_placeholder(self) -> None:
+    def test_route_of_domains_with_its_placeholder(self):
         route = {
             "id": "r",
             "network_id": "wiki",
@@ -202,7 +202,7 @@ class TestRowsOfTheReference:
         assert report.left_out == []
         assert Route.objects.get().domains == ["wiki.example"]
 
-    def test_what_names_something_left_out_is_left_out_too(self) -> None:
+    def test_what_names_something_left_out_is_left_out_too(self):
         stranger = {**RULE, "destinationResource": {"id": "p9", "type": "peer"}}
         policy = {"id": "y", "name": "p", "enabled": True, "rules": [stranger]}
         report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
@@ -211,14 +211,14 @@ class TestRowsOfTheReference:
         assert "names the peer p9" in left.reason
         assert not Policy.objects.exists()
 
-    def test_router_that_is_left_out_is_named_by_its_network(self) -> None:
+    def test_router_that_is_left_out_is_named_by_its_network(self):
         part = {"part_of": "n", "part_of_name": "office"}
         router = {"id": "r", "peer": "p9", "metric": 1, "masquerade": True, **part}
         report = copied(network=[], network_router=[router])
         (left,) = report.left_out
         assert (left.name, left.reason) == ("of office", "its network is not copied")
 
-    def test_what_breaks_a_rule_is_left_out_with_the_reason(self) -> None:
+    def test_what_breaks_a_rule_is_left_out_with_the_reason(self):
         servers = {
             "id": "n",
             "name": "",
@@ -237,7 +237,7 @@ class TestRowsOfTheReference:
         ] == [("n", True)]
         assert NameserverGroup.objects.get().name == "named"
 
-    def test_setting_that_is_refused_leaves_the_others(self) -> None:
+    def test_setting_that_is_refused_leaves_the_others(self):
         settings = [
             {"id": "network_range", "network_range": "8.8.8.0/33"},
             {"id": "groups_propagation_enabled", "groups_propagation_enabled": False},
@@ -248,7 +248,7 @@ class TestRowsOfTheReference:
         assert [copy.old_id for copy in report.copies] == ["groups_propagation_enabled"]
 
     @pytest.mark.parametrize("seconds", [-0.2, 0.2])
-    def test_setup_key_at_its_end_does_not_become_endless(self, seconds: float) -> None:
+    def test_setup_key_at_its_end_does_not_become_endless(self, seconds: float):
         ends = clock.now() + dt.timedelta(seconds=seconds)
         facts = {"id": "k", "name": "k", "type": "reusable", "auto_groups": []}
         uses = {"usage_limit": 0, "used_times": 0}
@@ -256,7 +256,7 @@ class TestRowsOfTheReference:
         copied(setup_key=[{**facts, **uses, **valid}])
         assert not SetupKey.objects.filter(expires_at=None).exists()
 
-    def test_person_without_address_is_left_out(self) -> None:
+    def test_person_without_address_is_left_out(self):
         user = {"id": "u", "email": "", "name": "Ann", "role": "admin"}
         report = copied(user=[{**user, "is_service_user": False}])
         assert {entry.kind for entry in report.left_out} == {"user", "user's rights"}
@@ -265,7 +265,7 @@ class TestRowsOfTheReference:
 class TestReferences:
     IDS = {("group", "g"): "G", ("peer", "p"): "P", ("network resource", "p"): "R"}
 
-    def test_ids_are_exchanged_by_the_meaning_of_their_field(self) -> None:
+    def test_ids_are_exchanged_by_the_meaning_of_their_field(self):
         row = {
             "name": "g",
             "groups": [{"id": "g", "name": "p"}],
@@ -295,12 +295,12 @@ class TestReferences:
             ],
         }
 
-    def test_unknown_id_is_named(self) -> None:
+    def test_unknown_id_is_named(self):
         with pytest.raises(NotCopiedError, match="names the group x"):
             translated({"distribution_groups": ["g", "x"]}, self.IDS)
 
     @given(st.lists(st.sampled_from("abc"), max_size=5))
-    def test_order_and_repetitions_stay(self, old: list[str]) -> None:
+    def test_order_and_repetitions_stay(self, old: list[str]):
         ids = {("group", letter): letter.upper() for letter in "abc"}
         assert translated({"groups": old}, ids) == {
             "groups": [letter.upper() for letter in old]
@@ -308,7 +308,7 @@ class TestReferences:
 
 
 class TestPublicKeys:
-    def test_lines_of_wg_are_read(self) -> None:
+    def test_lines_of_wg_are_read(self):
         text = f"{KEY}\t100.64.7.9/32 fd00::9/128\nother\t(none)\n\nthird 100.64.0.3"
         assert public_keys(text.splitlines()) == {
             "100.64.7.9": KEY,
@@ -316,9 +316,9 @@ class TestPublicKeys:
             "100.64.0.3": "third",
         }
 
-    def test_line_of_something_else_is_named(self) -> None:
+    def test_line_of_something_else_is_named(self):
         with pytest.raises(ValueError, match="line 2 is not KEY ADDRESS"):
             public_keys([f"{KEY} 100.64.7.9", "not a key"])
 
-    def test_peer_without_key_has_none(self) -> None:
+    def test_peer_without_key_has_none(self):
         assert peer_columns(PEER, {})["wg_public_key"] == ""

@@ -185,7 +185,7 @@ def moved(
 class TestMovedIn:
     def test_everything_arrives_as_it_was_by_events_of_one_correlation_id(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         report = moved.report
         made = AuditEvent.objects.filter(id__gt=moved.newest)
         assert len(made) > len(report["copies"]) / 2
@@ -212,7 +212,7 @@ class TestMovedIn:
 
     def test_peers_keep_public_key_address_label_and_owner(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         report = moved.report
         there = of_ours(report, origin.get("peers"))
         here = ok(moved.api.get("/api/peers"))
@@ -223,7 +223,7 @@ class TestMovedIn:
 
     def test_default_domain_of_the_names_of_peers_is_kept(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         api = moved.api
         labels = [row["dns_label"] for row in ok(api.get("/api/peers"))]
         assert labels
@@ -234,7 +234,7 @@ class TestMovedIn:
 
     def test_copy_compares_equal_but_for_secrets_times_and_counters(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         report = moved.report
         trail = Trail()
         text = compared(origin, 0)
@@ -249,7 +249,7 @@ class TestMovedIn:
 
     def test_users_arrive_without_passwords_and_the_owner_is_found_by_address(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         report = moved.report
         there = of_ours(report, origin.get("users"))
         here = {row["id"]: row for row in ok(moved.api.get("/api/users"))}
@@ -266,7 +266,7 @@ class TestMovedIn:
 
     def test_setup_keys_have_the_same_terms_and_new_secrets(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         report = moved.report
         there = of_ours(report, origin.get("setup-keys"))
         valid = [row for row in there if row["state"] == "valid"]
@@ -285,7 +285,7 @@ class TestMovedIn:
 
     def test_comparison_names_each_field_that_differs(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         api = moved.api
         policy = ok(api.get("/api/policies"))[0]
         policy["rules"][0]["bidirectional"] ^= True
@@ -323,7 +323,7 @@ class TestMovedIn:
 
     def test_second_run_changes_nothing_and_maps_the_same(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         first = moved.report
         account = Account.objects.get()
         account.regular_users_view_blocked = not account.regular_users_view_blocked
@@ -343,7 +343,7 @@ class TestMovedIn:
 
     def test_account_with_configuration_of_its_own_is_refused(
         self, origin: Origin, moved: Moved
-    ) -> None:
+    ):
         group("made here")
         trail = Trail()
         with pytest.raises(CommandError, match=r"other configuration \(group: 1\)"):
@@ -353,14 +353,14 @@ class TestMovedIn:
 
 def test_comparison_of_nothing_copied_says_what_is_only_there(
     origin: Origin, owner: User
-) -> None:
+):
     found = json.loads(compared(origin, 1, "--json"))
     only = [entry for entry in found["differences"] if entry["kind"] == "peer"]
     assert len(only) == len(origin.get("peers"))
     assert {(entry["new_id"], entry["field"]) for entry in only} == {("", "")}
 
 
-def test_dry_run_reports_and_writes_nothing(origin: Origin, owner: User) -> None:
+def test_dry_run_reports_and_writes_nothing(origin: Origin, owner: User):
     trail = Trail()
     report = run(origin, "--dry-run")
     assert report["dry_run"] is True
@@ -371,7 +371,7 @@ def test_dry_run_reports_and_writes_nothing(origin: Origin, owner: User) -> None
     assert User.objects.count() == 1
 
 
-def test_account_without_owner_is_refused(origin: Origin) -> None:
+def test_account_without_owner_is_refused(origin: Origin):
     with pytest.raises(CommandError, match="no owner yet"):
         run(origin)
     assert not User.objects.exists()
@@ -379,7 +379,7 @@ def test_account_without_owner_is_refused(origin: Origin) -> None:
 
 def test_without_public_keys_peers_are_left_out_and_what_names_them(
     origin: Origin, owner: User, tmp_path: Path
-) -> None:
+):
     (tmp_path / "keys").write_text("")
     report = run(origin, f"--peer-keys={tmp_path / 'keys'}")
     assert not Peer.objects.exists()
@@ -391,9 +391,7 @@ def test_without_public_keys_peers_are_left_out_and_what_names_them(
     assert {row["kind"] for row in named} <= {"route", "network router", "policy"}
 
 
-def test_report_for_people_says_what_became_of_what(
-    origin: Origin, owner: User
-) -> None:
+def test_report_for_people_says_what_became_of_what(origin: Origin, owner: User):
     out = io.StringIO()
     arguments = [f"--url={origin.server.url}/api/", f"--token-file={origin.token}"]
     call_command("import_reference", *arguments, stdout=out)
@@ -414,12 +412,12 @@ def test_report_for_people_says_what_became_of_what(
 )
 def test_source_that_cannot_be_read_is_named(
     origin: Origin, owner: User, url: str, reason: str
-) -> None:
+):
     with pytest.raises(CommandError, match=reason):
         run(origin, f"--url={url}")
 
 
-def test_wrong_token_is_named(origin: Origin, owner: User, tmp_path: Path) -> None:
+def test_wrong_token_is_named(origin: Origin, owner: User, tmp_path: Path):
     (tmp_path / "token").write_text("mpt_wrong")
     with pytest.raises(CommandError, match="answered 401"):
         run(origin, f"--token-file={tmp_path / 'token'}")

@@ -33,7 +33,7 @@ def trail() -> list[dict[str, Any]]:
     return [event.meta for event in events]
 
 
-def test_the_form_offers_debug_for_ten_minutes_at_once(serving: Path) -> None:
+def test_the_form_offers_debug_for_ten_minutes_at_once(serving: Path):
     page = browser().get(PAGE)
     form = page.context["form"]
     assert form["level"].value() == "debug"
@@ -41,7 +41,7 @@ def test_the_form_offers_debug_for_ten_minutes_at_once(serving: Path) -> None:
     assert "Set the level" in page.content.decode()
 
 
-def test_a_change_holds_for_its_time_and_says_until_when(serving: Path) -> None:
+def test_a_change_holds_for_its_time_and_says_until_when(serving: Path):
     with time_machine.travel(NOON, tick=False) as clock:
         client = browser()
         answer = client.post(CHANGE, TEN_MINUTES, follow=True)
@@ -53,13 +53,13 @@ def test_a_change_holds_for_its_time_and_says_until_when(serving: Path) -> None:
         assert "until 2027" not in client.get(PAGE).content.decode()
 
 
-def test_a_change_can_be_about_a_part_alone(serving: Path) -> None:
+def test_a_change_can_be_about_a_part_alone(serving: Path):
     browser().post(CHANGE, {**TEN_MINUTES, "logger": "dns", "path": "/api/dns/*"})
     [rule] = loglevels.read(serving).rules
     assert (rule.logger, rule.path) == ("dns", "/api/dns/*")
 
 
-def test_everything_is_taken_back_at_once(serving: Path) -> None:
+def test_everything_is_taken_back_at_once(serving: Path):
     client = browser()
     client.post(CHANGE, {"level": "trace", "duration": ""})
     client.post(CHANGE, TEN_MINUTES)
@@ -68,7 +68,7 @@ def test_everything_is_taken_back_at_once(serving: Path) -> None:
     assert "Back to" not in client.get(PAGE).content.decode()
 
 
-def test_changes_are_recorded_with_who_made_them(serving: Path) -> None:
+def test_changes_are_recorded_with_who_made_them(serving: Path):
     client = browser()
     client.post(CHANGE, {**TEN_MINUTES, "logger": "dns"})
     client.post(CHANGE, {"reset": "1"})
@@ -87,7 +87,7 @@ def test_changes_are_recorded_with_who_made_them(serving: Path) -> None:
 )
 def test_what_cannot_be_is_refused_on_the_page(
     serving: Path, sent: dict[str, str], said: str
-) -> None:
+):
     answer = browser().post(CHANGE, sent)
     assert answer.status_code == 200
     assert said in answer.content.decode()
@@ -95,16 +95,14 @@ def test_what_cannot_be_is_refused_on_the_page(
     assert trail() == []
 
 
-def test_without_a_server_the_page_says_so_and_records_nothing(idle: Path) -> None:
+def test_without_a_server_the_page_says_so_and_records_nothing(idle: Path):
     answer = browser().post(CHANGE, TEN_MINUTES)
     assert "no server is running" in answer.content.decode()
     assert trail() == []
 
 
 @pytest.mark.parametrize("role", ["network_admin", "auditor"])
-def test_who_may_not_change_settings_sees_the_level_alone(
-    serving: Path, role: str
-) -> None:
+def test_who_may_not_change_settings_sees_the_level_alone(serving: Path, role: str):
     client = browser(role)
     page = client.get(PAGE).content.decode()
     assert "as configured" in page
@@ -113,7 +111,7 @@ def test_who_may_not_change_settings_sees_the_level_alone(
     assert changes(serving) == []
 
 
-def test_looking_at_the_address_of_the_form_changes_nothing(serving: Path) -> None:
+def test_looking_at_the_address_of_the_form_changes_nothing(serving: Path):
     answer = browser().get(CHANGE)
     assert (answer.status_code, answer["Location"]) == (302, PAGE)
     assert changes(serving) == []

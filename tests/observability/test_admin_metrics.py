@@ -35,7 +35,7 @@ def scrape(good: float, bad: float, fast: float, slow: float) -> list[Family]:
     ]
 
 
-def test_points_are_the_increase_since_the_last_one(tmp_path: Path) -> None:
+def test_points_are_the_increase_since_the_last_one(tmp_path: Path):
     now = time.time()
     recorder = history.Recorder(tmp_path)
     recorder.add(scrape(100, 5, 90, 10), now - 20)
@@ -48,7 +48,7 @@ def test_points_are_the_increase_since_the_last_one(tmp_path: Path) -> None:
     assert point.peers_connected is None
 
 
-def test_a_server_that_starts_anew_makes_no_negative_point(tmp_path: Path) -> None:
+def test_a_server_that_starts_anew_makes_no_negative_point(tmp_path: Path):
     now = time.time()
     recorder = history.Recorder(tmp_path)
     for seconds, good in ((30, 100), (20, 10), (10, 60)):
@@ -57,7 +57,7 @@ def test_a_server_that_starts_anew_makes_no_negative_point(tmp_path: Path) -> No
     assert point.requests_per_second == 5
 
 
-def test_only_an_hour_is_kept(tmp_path: Path) -> None:
+def test_only_an_hour_is_kept(tmp_path: Path):
     recorder = history.Recorder(tmp_path)
     for number in range(history.KEEP + 20):
         recorder.add(scrape(number, 0, 0, 0), FUTURE + number)
@@ -75,18 +75,18 @@ def test_only_an_hour_is_kept(tmp_path: Path) -> None:
 )
 def test_quantiles_are_those_of_prometheus(
     share: float, buckets: dict[float, float], expected: float | None
-) -> None:
+):
     assert history.quantile(share, buckets) == expected
 
 
-def test_a_chart_leaves_gaps_where_there_is_no_value() -> None:
+def test_a_chart_leaves_gaps_where_there_is_no_value():
     values = [(0.0, 1.0), (60.0, None), (120.0, 2.0)]
     path = admin.line(values, 2.0)
     assert path == "M0.0 30.0 M300.0 2.0"
     assert admin.line([], 0) == ""
 
 
-def test_the_table_has_a_row_for_five_minutes_the_newest_first(tmp_path: Path) -> None:
+def test_the_table_has_a_row_for_five_minutes_the_newest_first(tmp_path: Path):
     recorder = history.Recorder(tmp_path)
     for number in range(35):
         recorder.add(scrape(100 * number, 0, 0, 0), FUTURE + 10 * number)
@@ -96,7 +96,7 @@ def test_the_table_has_a_row_for_five_minutes_the_newest_first(tmp_path: Path) -
 
 
 @pytest.mark.django_db
-def test_the_page_shows_its_charts() -> None:
+def test_the_page_shows_its_charts():
     text = client_of(person("owner")).get("/admin/metrics/").content.decode()
     assert "Wait for the write lock" in text
     assert "peers disconnected" in text
@@ -105,7 +105,7 @@ def test_the_page_shows_its_charts() -> None:
 @pytest.mark.django_db
 def test_status_says_of_a_disk_that_it_cannot_be_looked_at(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+):
     (tmp_path / "file").touch()
     gone = replace(settings.SVC, data_dir=tmp_path / "file" / "data")
     monkeypatch.setattr(settings, "SVC", gone)
@@ -116,7 +116,7 @@ def test_status_says_of_a_disk_that_it_cannot_be_looked_at(
 
 @pytest.mark.sqlite
 @pytest.mark.slow
-def test_a_running_server_writes_its_history(folder: Path) -> None:
+def test_a_running_server_writes_its_history(folder: Path):
     with Server(folder) as server:
         until(
             lambda: server.get("/livez").status and history.read(server.runtime_dir),
@@ -125,7 +125,7 @@ def test_a_running_server_writes_its_history(folder: Path) -> None:
         assert history.read(server.runtime_dir)[0].requests_per_second > 0
 
 
-def test_connected_peers_are_kept_by_the_hour_over_a_restart(tmp_path: Path) -> None:
+def test_connected_peers_are_kept_by_the_hour_over_a_restart(tmp_path: Path):
     now = time.time()
     for before, connected in ((history.HOUR, 4), (0, 6)):
         recorder = history.Recorder(tmp_path)  # what it kept is there again

@@ -31,7 +31,7 @@ from observability.debug.anonymise import Anonymiser
         "File /srv/mesh/observability/views.py",
     ],
 )
-def test_what_names_no_network_is_kept(kept: str) -> None:
+def test_what_names_no_network_is_kept(kept: str):
     assert Anonymiser().text(kept) == kept
 
 
@@ -50,13 +50,13 @@ def test_what_names_no_network_is_kept(kept: str) -> None:
         ("_sip._tcp.corp.internal", ["_sip", "corp"]),
     ],
 )
-def test_addresses_and_names_are_replaced(text: str, hidden: list[str]) -> None:
+def test_addresses_and_names_are_replaced(text: str, hidden: list[str]):
     shown = Anonymiser().text(text)
     for word in hidden:
         assert word not in shown
 
 
-def test_the_same_thing_gets_the_same_stand_in() -> None:
+def test_the_same_thing_gets_the_same_stand_in():
     anonymiser = Anonymiser()
     first = anonymiser.text("db1.corp.internal 10.0.0.1 10.0.0.2")
     name, one, two = first.split()
@@ -67,14 +67,14 @@ def test_the_same_thing_gets_the_same_stand_in() -> None:
     assert other.split(".")[0] != name.split(".")[0]
 
 
-def test_prefix_lengths_ports_and_wildcards_stay() -> None:
+def test_prefix_lengths_ports_and_wildcards_stay():
     shown = Anonymiser().text("10.1.0.0/16 10.1.0.1:53 *.corp.internal")
     assert shown.split()[0].endswith("/16")
     assert shown.split()[1].endswith(":53")
     assert shown.split()[2].startswith("*.")
 
 
-def test_documents_are_replaced_in_values_and_name_fields() -> None:
+def test_documents_are_replaced_in_values_and_name_fields():
     document = {
         "logger": "django.request",
         "time": "2026-11-21T01:03:02Z",
@@ -95,7 +95,7 @@ def test_documents_are_replaced_in_values_and_name_fields() -> None:
     assert "corp" not in text
 
 
-def test_a_traceback_stays_readable() -> None:
+def test_a_traceback_stays_readable():
     stack = (
         'Traceback (most recent call last):\n  File "/srv/mesh/dns/live.py", line 3, in'
         " ask\ndjango.db.utils.OperationalError: no host db.corp.internal (10.0.0.5)"
@@ -107,7 +107,7 @@ def test_a_traceback_stays_readable() -> None:
     assert "10.0.0.5" not in shown
 
 
-def test_a_traceback_names_no_host() -> None:
+def test_a_traceback_names_no_host():
     stack = 'File "/srv/mesh/dns/live.py", line 3, in ask\nKeyError: mara-laptop'
     shown = Anonymiser(["Mara-Laptop"]).document({"stack": stack})["stack"]
     assert shown.endswith("KeyError: anon-1")
@@ -140,9 +140,7 @@ WRITTEN = st.sampled_from([as_it_is, in_a_link, in_a_link_of_a_link])
 @given(
     NAMES, st.sampled_from(["{}", "at {},", "({})", '"{}"', "x={};", "//{}/p"]), WRITTEN
 )
-def test_no_name_survives(
-    name: str, around: str, written: Callable[[str], str]
-) -> None:
+def test_no_name_survives(name: str, around: str, written: Callable[[str], str]):
     shown = Anonymiser().text(around.format(written(name)))
     assert name not in shown
     assert written(name) not in shown
@@ -155,7 +153,7 @@ def test_no_address_survives(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
     around: str,
     written: Callable[[str], str],
-) -> None:
+):
     shown = unquote(unquote(Anonymiser().text(around.format(written(str(address))))))
     assert shown != around.format(address) or str(address).startswith(
         ("198.18.", "2001:db8:")
@@ -163,11 +161,11 @@ def test_no_address_survives(
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_taken(text: str) -> None:
+def test_any_text_is_taken(text: str):
     Anonymiser().lines(text)
 
 
-def test_names_of_hosts_are_replaced_wherever_they_stand_alone() -> None:
+def test_names_of_hosts_are_replaced_wherever_they_stand_alone():
     anonymiser = Anonymiser(["Mara-Laptop", "Ann's tablet"])
     shown = anonymiser.document(
         {

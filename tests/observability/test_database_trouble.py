@@ -60,7 +60,7 @@ def away(owner: Api) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("away")
-def test_probes_answer_a_token_without_the_database(owner: Api) -> None:
+def test_probes_answer_a_token_without_the_database(owner: Api):
     ready = owner.get("/readyz?verbose")
     assert ready.status == 503
     assert ready.json["checks"]["database"] == "failed"
@@ -74,7 +74,7 @@ def test_probes_answer_a_token_without_the_database(owner: Api) -> None:
 
 
 @pytest.mark.usefixtures("away")
-def test_the_admin_site_is_503_without_the_database() -> None:
+def test_the_admin_site_is_503_without_the_database():
     answer = Client(raise_request_exception=False).post(
         "/admin/login/", {"username": "ann@mesh.dev", "password": "wrong horse 1"}
     )
@@ -83,7 +83,7 @@ def test_the_admin_site_is_503_without_the_database() -> None:
 
 
 @pytest.mark.usefixtures("read_only")
-def test_a_read_only_database_makes_the_server_unready(owner: Api) -> None:
+def test_a_read_only_database_makes_the_server_unready(owner: Api):
     ready = owner.get("/readyz?verbose")
     assert ready.status == 503
     assert ready.json["details"]["database"] == (
@@ -92,7 +92,7 @@ def test_a_read_only_database_makes_the_server_unready(owner: Api) -> None:
 
 
 @pytest.mark.usefixtures("read_only")
-def test_a_read_only_database_is_read_and_refuses_writes(owner: Api) -> None:
+def test_a_read_only_database_is_read_and_refuses_writes(owner: Api):
     assert owner.get("/api/groups").status == 200
     answer = owner.post("/api/groups", {"name": "a group"})
     assert answer.status == 503
@@ -100,7 +100,7 @@ def test_a_read_only_database_is_read_and_refuses_writes(owner: Api) -> None:
     assert "read-only" in answer.json["message"]
 
 
-def test_a_busy_database_is_not_read_only(owner: Api) -> None:
+def test_a_busy_database_is_not_read_only(owner: Api):
     with lock_held_elsewhere():
         ready = owner.get("/readyz?verbose")
     assert ready.json["checks"]["database"] == "ok"

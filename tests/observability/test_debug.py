@@ -66,7 +66,7 @@ def read(path: str | Path) -> dict[str, str]:
 
 def test_a_bundle_holds_everything_and_no_secret(
     server: Server, peers: list[dict[str, Any]]
-) -> None:
+):
     server.get("/api/dns/zones", Authorization=f"Token {server.token}")
     server.get("/api/dns/zones?password=hunter2hunter2")
     answer = server.manage("debug", "bundle")
@@ -91,7 +91,7 @@ def test_a_bundle_holds_everything_and_no_secret(
 
 def test_an_anonymised_bundle_names_no_network(
     server: Server, peers: list[dict[str, Any]]
-) -> None:
+):
     server.get(
         "/api/dns/zones?search=db.corp.internal", Authorization=f"Token {server.token}"
     )
@@ -116,7 +116,7 @@ def test_an_anonymised_bundle_names_no_network(
 
 
 @pytest.mark.django_db
-def test_log_files_of_one_name_are_both_in_a_bundle(idle: Path, tmp_path: Path) -> None:
+def test_log_files_of_one_name_are_both_in_a_bundle(idle: Path, tmp_path: Path):
     files = [tmp_path / folder / "mesh.json" for folder in ("one", "two")]
     for file in files:
         file.parent.mkdir()
@@ -130,7 +130,7 @@ def test_log_files_of_one_name_are_both_in_a_bundle(idle: Path, tmp_path: Path) 
 @pytest.mark.slow
 def test_a_timed_run_keeps_answers_and_restores_the_level(
     server: Server, peers: list[dict[str, Any]]
-) -> None:
+):
     headers = {"Authorization": f"Token {server.token}"}
     peer = peers[0]["id"]
     run = subprocess.Popen(
@@ -163,7 +163,7 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
     assert not (server.runtime_dir / "served.ndjson").exists()
 
 
-def test_a_second_run_is_refused(serving: Path) -> None:
+def test_a_second_run_is_refused(serving: Path):
     with (serving / bundle.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(CommandError, match="another debug run is on") as refused:
@@ -182,7 +182,7 @@ def test_a_second_run_is_refused(serving: Path) -> None:
 )
 def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
     server: Server, number: signal.Signals, tmp_path: Path
-) -> None:
+):
     debug = ["manage.py", "debug", "for", "60s", "--output", str(tmp_path)]
     # A shell that runs tests in the background makes its children ignore Ctrl-C. No
     # code of ours may run between fork and exec to undo that: gRPC's threads are here.
@@ -216,7 +216,7 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("idle")
-def test_a_bundle_that_cannot_be_written_leaves_nothing() -> None:
+def test_a_bundle_that_cannot_be_written_leaves_nothing():
     with pytest.raises(CommandError, match="/proc/nowhere") as refused:
         call_command("debug", "bundle", "--output", "/proc/nowhere")
     assert refused.value.returncode == 2
@@ -225,7 +225,7 @@ def test_a_bundle_that_cannot_be_written_leaves_nothing() -> None:
 
 def test_a_bundle_is_made_without_a_server_and_without_a_database(
     folder: Path,
-) -> None:
+):
     server = Server(folder, content="", SVC_DATABASE_URL="postgresql://127.0.0.1:1/x")
     path = server.manage("debug", "bundle").splitlines()[-1]
     files = read(path)
@@ -234,7 +234,7 @@ def test_a_bundle_is_made_without_a_server_and_without_a_database(
     assert "Not collected:" in files["README.txt"]
 
 
-def test_status_says_what_is_up(server: Server, peers: list[dict[str, Any]]) -> None:
+def test_status_says_what_is_up(server: Server, peers: list[dict[str, Any]]):
     text = server.manage("status", "--detail")
     assert f"pid: {server.info()['pid']}" in text
     assert f"peers disconnected: {len(peers)}" in text
@@ -248,7 +248,7 @@ def test_status_says_what_is_up(server: Server, peers: list[dict[str, Any]]) -> 
 @pytest.mark.usefixtures("idle")
 def test_status_without_a_server_is_a_failure(
     capsys: pytest.CaptureFixture[str],
-) -> None:
+):
     with pytest.raises(SystemExit) as ended:
         call_command("status")
     assert ended.value.code == 1

@@ -67,11 +67,11 @@ def scrape_of_this_process() -> str:
     return exposition.render(exposition.complete(own)).decode()
 
 
-def test_the_catalogue_is_the_table_of_the_seed() -> None:
+def test_the_catalogue_is_the_table_of_the_seed():
     assert [(i.name, i.kind.value.capitalize()) for i in SEED] == SEED_ROWS
 
 
-def test_every_family_of_the_seed_is_printed_under_its_exact_name() -> None:
+def test_every_family_of_the_seed_is_printed_under_its_exact_name():
     lines = scrape_of_this_process().splitlines()
     families = [(name.replace(".", "_"), kind.lower()) for name, kind in SEED_ROWS]
     types = [tuple(line.split()[2:]) for line in lines if line.startswith("# TYPE ")]
@@ -80,7 +80,7 @@ def test_every_family_of_the_seed_is_printed_under_its_exact_name() -> None:
     assert {name for name, _ in families} - helped == set()
 
 
-def test_families_without_labels_start_at_zero() -> None:
+def test_families_without_labels_start_at_zero():
     families = exposition.complete([])
     assert [f.name for f in families] == [i.exposed for i in CATALOGUE.values()]
     lines = scrape_of_this_process().splitlines()
@@ -91,7 +91,7 @@ def test_families_without_labels_start_at_zero() -> None:
             assert [line for line in lines if line.startswith(starts)], starts
 
 
-def test_the_two_request_counters_are_two_families() -> None:
+def test_the_two_request_counters_are_two_families():
     instruments.counter("management.http.request.counter").labels("/x", "GET").inc()
     instruments.counter("management.http.request.counter.total").inc()
     text = scrape_of_this_process()
@@ -105,12 +105,12 @@ def test_the_two_request_counters_are_two_families() -> None:
     assert "_created" not in text
 
 
-def test_the_other_dialect_has_the_names_of_the_reference() -> None:
+def test_the_other_dialect_has_the_names_of_the_reference():
     shown = {name: CATALOGUE[name].exposed_by_otel for name in OTEL_NAMES}
     assert shown == OTEL_NAMES
 
 
-def test_the_other_dialect_joins_what_gets_one_name() -> None:
+def test_the_other_dialect_joins_what_gets_one_name():
     name = "management_http_request_counter"
     families = [
         single(name, "counter", "a", 1, (("endpoint", "/x"),)),
@@ -124,21 +124,21 @@ def test_the_other_dialect_joins_what_gets_one_name() -> None:
     assert "mesh_peers 2.0\n" in text
 
 
-def test_histograms_of_the_other_dialect_keep_their_suffixes() -> None:
+def test_histograms_of_the_other_dialect_keep_their_suffixes():
     name = "management_store_transaction_duration_ms"
     family = Family(name, "histogram", "x", [Sample(f"{name}_sum", (), 1)])
     text = exposition.render(exposition.to_otel([family])).decode()
     assert f"{name}_milliseconds_sum 1.0\n" in text
 
 
-def test_label_values_and_numbers_are_escaped() -> None:
+def test_label_values_and_numbers_are_escaped():
     family = single("x", "gauge", "a\nb\\", float("inf"), (("l", 'q"\\\n'),))
     assert exposition.render([family]).decode() == (
         '# HELP x a\\nb\\\\\n# TYPE x gauge\nx{l="q\\"\\\\\\n"} +Inf\n'
     )
 
 
-def test_unknown_instruments_and_kinds_are_refused() -> None:
+def test_unknown_instruments_and_kinds_are_refused():
     with pytest.raises(KeyError):
         instruments.counter("management.nothing")
     with pytest.raises(TypeError, match="is a gauge, not a counter"):

@@ -37,13 +37,13 @@ def measured(
     monkeypatch.setitem(registries.INVENTORY, name, entry)
 
 
-def test_all_migrations_are_applied_here() -> None:
+def test_all_migrations_are_applied_here():
     found = counts()
     assert found["mesh_inventory_up"] == {(): 1}
     assert found["django_migrations_unapplied_total"] == {("default",): 0}
 
 
-def test_groups_zones_and_records_are_counted() -> None:
+def test_groups_zones_and_records_are_counted():
     before = counts()
     api = api_as("owner")
     api.post("/api/groups", {"name": "one"})
@@ -71,7 +71,7 @@ def test_groups_zones_and_records_are_counted() -> None:
     }
 
 
-def test_tokens_about_to_expire_are_counted_apart() -> None:
+def test_tokens_about_to_expire_are_counted_apart():
     user = person("owner")
     token_of(user, days=3)
     token_of(user, days=30)
@@ -84,7 +84,7 @@ def test_tokens_about_to_expire_are_counted_apart() -> None:
     }
 
 
-def test_the_number_of_series_does_not_follow_the_number_of_objects() -> None:
+def test_the_number_of_series_does_not_follow_the_number_of_objects():
     def series() -> int:
         return sum(len(values) for values in counts().values())
 
@@ -98,7 +98,7 @@ def test_the_number_of_series_does_not_follow_the_number_of_objects() -> None:
 
 def test_without_the_database_no_number_is_given(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     def away() -> InventoryRows:
         raise DatabaseError("the connection is closed")
 
@@ -110,7 +110,7 @@ def test_without_the_database_no_number_is_given(
 
 def test_a_mistake_in_one_gauge_does_not_end_the_scrape(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     def broken() -> InventoryRows:
         raise ZeroDivisionError
 
@@ -122,7 +122,7 @@ def test_a_mistake_in_one_gauge_does_not_end_the_scrape(
 @pytest.mark.django_db(transaction=True)
 def test_a_measurement_that_ended_long_ago_is_no_new_one(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     ready, numbers = threading.Event(), itertools.count(1)
 
     def slow() -> InventoryRows:
@@ -153,6 +153,6 @@ def shown(sampler: scrape.Sampler) -> float:
     return slow.samples[0].value
 
 
-def test_names_are_registered_once() -> None:
+def test_names_are_registered_once():
     with pytest.raises(ValueError, match="mesh_peers is registered already"):
         registries.register_inventory("mesh_peers", "x", (), dict)

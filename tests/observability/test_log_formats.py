@@ -29,7 +29,7 @@ def json_line(made: logging.LogRecord) -> dict[str, Any]:
     return found
 
 
-def test_a_line_has_time_level_and_message() -> None:
+def test_a_line_has_time_level_and_message():
     found = json_line(record(level=logging.WARNING))
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", found["time"])
     assert found["level"] == "warn"
@@ -37,11 +37,11 @@ def test_a_line_has_time_level_and_message() -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), loglevels.NUMBERS.items())
-def test_levels_carry_the_names_of_the_seed(name: str, number: int) -> None:
+def test_levels_carry_the_names_of_the_seed(name: str, number: int):
     assert json_line(record(level=number))["level"] == name
 
 
-def test_facts_of_the_request_are_on_the_line_when_known() -> None:
+def test_facts_of_the_request_are_on_the_line_when_known():
     with context.scope(request_id="r1", account_id="a1", user_id="u1", peer_id=""):
         found = json_line(record())
     assert found["request_id"] == "r1"
@@ -50,14 +50,14 @@ def test_facts_of_the_request_are_on_the_line_when_known() -> None:
     assert "peer_id" not in found
 
 
-def test_extra_fields_are_kept_and_their_secrets_hidden() -> None:
+def test_extra_fields_are_kept_and_their_secrets_hidden():
     found = json_line(record(zone="corp", password="hunter22", nested={"token": "x"}))
     assert found["zone"] == "corp"
     assert found["password"] == "[redacted]"
     assert found["nested"] == {"token": "[redacted]"}
 
 
-def test_a_stack_trace_is_on_the_line_without_secrets() -> None:
+def test_a_stack_trace_is_on_the_line_without_secrets():
     made = record()
     try:
         raise ValueError("password=hunter22")
@@ -68,17 +68,17 @@ def test_a_stack_trace_is_on_the_line_without_secrets() -> None:
     assert "hunter22" not in found["stack"]
 
 
-def test_values_no_json_knows_are_written_as_text() -> None:
+def test_values_no_json_knows_are_written_as_text():
     assert json_line(record(thing=object()))["thing"].startswith("<object")
 
 
-def test_a_text_line_cannot_forge_another_record() -> None:
+def test_a_text_line_cannot_forge_another_record():
     line = TextFormatter().format(record("bad\n2026-01-01 ERROR forged", name2="a\nb"))
     assert "\n" not in line
     assert "forged" in line
 
 
-def test_a_text_line_names_its_fields() -> None:
+def test_a_text_line_names_its_fields():
     with context.scope(request_id="r1"):
         line = TextFormatter().format(record(path="/a b", status=200))
     assert " INFO  hello " in line

@@ -71,7 +71,7 @@ def written(folder: Path) -> list[str]:
     return lines
 
 
-def test_several_processes_lose_no_line_while_a_file_is_renamed(tmp_path: Path) -> None:
+def test_several_processes_lose_no_line_while_a_file_is_renamed(tmp_path: Path):
     path = tmp_path / "app.log"
     writers = writing(path, "LogFile")
     for number in count():
@@ -88,7 +88,7 @@ def test_several_processes_lose_no_line_while_a_file_is_renamed(tmp_path: Path) 
 
 def test_recent_records_are_kept_by_several_processes_and_no_more(
     tmp_path: Path,
-) -> None:
+):
     path = tmp_path / "app.log"
     assert [writer.wait(60) for writer in writing(path, "Spool")] == [0, 0, 0]
     lines = written(tmp_path)
@@ -113,7 +113,7 @@ def rotate(folder: Path, configuration: str) -> None:
     subprocess.run([program, "--force", "--state", state, file], check=True, timeout=60)
 
 
-def test_the_shipped_logrotate_file_loses_no_line(output: outputs.LogFile) -> None:
+def test_the_shipped_logrotate_file_loses_no_line(output: outputs.LogFile):
     folder = output.path.parent
     text = CONFIGURATION.read_text(encoding="utf-8")
     assert "copytruncate" not in text  # which loses what is written meanwhile
@@ -126,7 +126,7 @@ def test_the_shipped_logrotate_file_loses_no_line(output: outputs.LogFile) -> No
     assert "after" in output.path.read_text()
 
 
-def test_external_rotation_is_followed(output: outputs.LogFile) -> None:
+def test_external_rotation_is_followed(output: outputs.LogFile):
     output.emit(record("before"))
     moved = output.path.rename(output.path.with_name("moved"))
     output.emit(record("after"))
@@ -139,7 +139,7 @@ def test_external_rotation_is_followed(output: outputs.LogFile) -> None:
 
 def test_a_full_disk_is_counted_and_said_once(
     capsys: pytest.CaptureFixture[str],
-) -> None:
+):
     lost = instruments.counter("mesh.log.write.errors.total")
     before = lost._value.get()
     handler = outputs.LogFile(Path("/dev/full"))
@@ -153,20 +153,20 @@ def test_a_full_disk_is_counted_and_said_once(
 
 
 @pytest.mark.parametrize("target", ["/proc/nowhere/app.log", "/dev"])
-def test_an_unusable_path_is_refused_by_name(target: str) -> None:
+def test_an_unusable_path_is_refused_by_name(target: str):
     with pytest.raises(outputs.OutputError, match=re.escape(repr(target))) as caught:
         outputs.open_output(target, syslog_address="/dev/log")
     assert "console, stdout, syslog" in str(caught.value)
 
 
-def test_console_and_service_are_standard_error() -> None:
+def test_console_and_service_are_standard_error():
     for target in ("console", "service"):
         handler = outputs.open_output(target, syslog_address="")
         assert isinstance(handler, logging.StreamHandler)
         assert handler.stream is sys.stderr
 
 
-def test_syslog_gets_each_record_with_its_severity(tmp_path: Path) -> None:
+def test_syslog_gets_each_record_with_its_severity(tmp_path: Path):
     address = str(tmp_path / "log")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
         receiver.bind(address)
@@ -186,7 +186,7 @@ def test_syslog_gets_each_record_with_its_severity(tmp_path: Path) -> None:
     assert json.loads(body)["msg"] == "m"
 
 
-def test_syslog_over_udp(tmp_path: Path) -> None:
+def test_syslog_over_udp(tmp_path: Path):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
         receiver.settimeout(5)
@@ -197,18 +197,18 @@ def test_syslog_over_udp(tmp_path: Path) -> None:
         handler.close()
 
 
-def test_a_missing_syslog_daemon_is_refused(tmp_path: Path) -> None:
+def test_a_missing_syslog_daemon_is_refused(tmp_path: Path):
     with pytest.raises(outputs.OutputError, match="no syslog daemon at"):
         outputs.open_output("syslog", syslog_address=str(tmp_path / "absent"))
 
 
 def test_log_files_are_not_readable_by_everybody(
     output: outputs.LogFile,
-) -> None:
+):
     assert os.stat(output.path).st_mode & 0o007 == 0  # noqa: PTH116 - the mode is the point
 
 
-def test_closing_twice_closes_nobody_elses_file(output: outputs.LogFile) -> None:
+def test_closing_twice_closes_nobody_elses_file(output: outputs.LogFile):
     assert output.stream is not None
     number = output.stream.fileno()
     output.close()
@@ -222,7 +222,7 @@ def test_closing_twice_closes_nobody_elses_file(output: outputs.LogFile) -> None
 
 def test_a_writing_thread_keeps_order_and_writes_warnings_at_once(
     output: outputs.LogFile,
-) -> None:
+):
     background = Background([output])
     for number in range(500):
         background.handle(record(f"line {number}"))
@@ -238,7 +238,7 @@ def test_a_writing_thread_keeps_order_and_writes_warnings_at_once(
 
 def test_a_record_carries_the_request_it_was_made_in(
     output: outputs.LogFile,
-) -> None:
+):
     background = Background([output])
     with context.scope(request_id="r1"):
         background.handle(record("inside"))
@@ -248,7 +248,7 @@ def test_a_record_carries_the_request_it_was_made_in(
 
 def test_a_record_that_makes_no_line_is_counted_and_told_of_without_it(
     output: outputs.LogFile, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     background = Background([output])
     lost = instruments.counter("mesh.log.write.errors.total")
     before = lost._value.get()

@@ -52,7 +52,7 @@ def change(levels: Levels, rule: Rule) -> None:
     levels.refresh()
 
 
-def test_a_change_holds_for_all_loggers(levels: Levels) -> None:
+def test_a_change_holds_for_all_loggers(levels: Levels):
     assert not passes(levels, "dns.zones", logging.DEBUG)
     change(levels, Rule("debug"))
     assert passes(levels, "dns.zones", logging.DEBUG)
@@ -60,7 +60,7 @@ def test_a_change_holds_for_all_loggers(levels: Levels) -> None:
     assert not passes(levels, "dns.zones", logging.WARNING)
 
 
-def test_a_change_for_one_logger_leaves_the_others(levels: Levels) -> None:
+def test_a_change_for_one_logger_leaves_the_others(levels: Levels):
     change(levels, Rule("debug", logger="dns"))
     assert passes(levels, "dns.zones", logging.DEBUG)
     assert not passes(levels, "groups", logging.DEBUG)
@@ -69,7 +69,7 @@ def test_a_change_for_one_logger_leaves_the_others(levels: Levels) -> None:
 
 def test_a_timed_change_ends_by_itself_and_shows_what_was_before(
     levels: Levels,
-) -> None:
+):
     with time_machine.travel(1_800_000_000, tick=False) as clock:
         change(levels, Rule("warn"))
         change(levels, Rule("debug", expires=1_800_000_600))
@@ -98,7 +98,7 @@ def test_a_timed_change_ends_by_itself_and_shows_what_was_before(
 )
 def test_a_scoped_change_concerns_matching_requests_alone(
     levels: Levels, rule: Rule, inside: dict[str, Any], outside: dict[str, Any]
-) -> None:
+):
     change(levels, rule)
     with context.scope(**inside):
         assert passes(levels, "x", 5)
@@ -112,7 +112,7 @@ def test_a_scoped_change_concerns_matching_requests_alone(
         assert not passes(levels, "x", 5)
 
 
-def test_calls_below_the_level_format_nothing(levels: Levels) -> None:
+def test_calls_below_the_level_format_nothing(levels: Levels):
     class Costly:
         def __str__(self) -> str:
             raise AssertionError("formatted")
@@ -133,7 +133,7 @@ def test_calls_below_the_level_format_nothing(levels: Levels) -> None:
         handler.stream.close()
 
 
-def test_a_lasting_change_replaces_what_was_said_before(tmp_path: Path) -> None:
+def test_a_lasting_change_replaces_what_was_said_before(tmp_path: Path):
     loglevels.add(tmp_path, Rule("debug", expires=time.time() + 60))
     loglevels.add(tmp_path, Rule("trace", path="/x"))
     loglevels.add(tmp_path, Rule("warn"))
@@ -141,7 +141,7 @@ def test_a_lasting_change_replaces_what_was_said_before(tmp_path: Path) -> None:
     assert [(r.level, r.path) for r in rules] == [("trace", "/x"), ("warn", "")]
 
 
-def test_what_was_said_before_a_debug_run_holds_again_after_it(tmp_path: Path) -> None:
+def test_what_was_said_before_a_debug_run_holds_again_after_it(tmp_path: Path):
     timed, run = (Rule(level, expires=time.time() + 60) for level in ("debug", "trace"))
     loglevels.add(tmp_path, timed)
     loglevels.add_for_a_run(tmp_path, run, capture_until=time.time() + 60)
@@ -150,7 +150,7 @@ def test_what_was_said_before_a_debug_run_holds_again_after_it(tmp_path: Path) -
     assert loglevels.read(tmp_path) == loglevels.Control((timed,))
 
 
-def test_an_unreadable_file_leaves_the_levels(levels: Levels) -> None:
+def test_an_unreadable_file_leaves_the_levels(levels: Levels):
     change(levels, Rule("debug"))
     assert levels.runtime_dir is not None
     (levels.runtime_dir / loglevels.FILE).write_text("{")
@@ -160,7 +160,7 @@ def test_an_unreadable_file_leaves_the_levels(levels: Levels) -> None:
         assert passes(levels, "x", logging.DEBUG)
 
 
-def test_a_request_goes_on_with_an_unreadable_file(levels: Levels) -> None:
+def test_a_request_goes_on_with_an_unreadable_file(levels: Levels):
     change(levels, Rule("debug"))
     assert levels.runtime_dir is not None
     (levels.runtime_dir / loglevels.FILE).write_text("{")
@@ -168,7 +168,7 @@ def test_a_request_goes_on_with_an_unreadable_file(levels: Levels) -> None:
     assert passes(levels, "x", logging.DEBUG)
 
 
-def test_the_description_names_each_change() -> None:
+def test_the_description_names_each_change():
     with time_machine.travel(1_800_000_000, tick=False):
         rules = (
             Rule("debug", logger="dns"),
@@ -197,7 +197,7 @@ def traced(server: Server, path: str) -> bool:
 @pytest.mark.slow
 def test_all_workers_follow_and_new_ones_too(
     folder: Path,
-) -> None:
+):
     with Server(folder, "--workers", "2") as server:
         assert not traced(server, "/readyz")
         answer = server.manage("log_level", "TRACE")
@@ -224,7 +224,7 @@ def test_all_workers_follow_and_new_ones_too(
 
 @pytest.mark.sqlite
 @pytest.mark.slow
-def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
+def test_scoped_and_timed_changes_in_a_running_server(folder: Path):
     with Server(folder) as server:
         server.manage("log_level", "trace", "--path", "/read*", "--for", "10s")
         until(lambda: traced(server, "/readyz"), "trace lines")
@@ -261,7 +261,7 @@ def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
 )
 def test_an_unusable_value_changes_nothing(
     serving: Path, words: tuple[str, ...], sentence: str
-) -> None:
+):
     with pytest.raises(CommandError, match=re.escape(sentence)) as refused:
         call_command("log_level", *words)
     assert refused.value.returncode == 2
@@ -272,9 +272,7 @@ def test_an_unusable_value_changes_nothing(
 @pytest.mark.parametrize(
     "words", [("log_level", "debug"), ("log_level",), ("debug", "for", "1s")]
 )
-def test_without_a_server_one_sentence_says_so(
-    idle: Path, words: tuple[str, ...]
-) -> None:
+def test_without_a_server_one_sentence_says_so(idle: Path, words: tuple[str, ...]):
     sentence = f"no server is running with the runtime directory {idle}"
     with pytest.raises(CommandError, match=f"^{re.escape(sentence)}$") as refused:
         call_command(*words)
@@ -282,7 +280,7 @@ def test_without_a_server_one_sentence_says_so(
 
 
 @pytest.mark.parametrize("value", ["LOUD", ""])
-def test_a_wrong_level_in_the_environment_is_refused(folder: Path, value: str) -> None:
+def test_a_wrong_level_in_the_environment_is_refused(folder: Path, value: str):
     server = Server(folder, content="", SVC_LOG_LEVEL=value)
     answer = server.tried("log_level")
     assert answer.returncode == 2

@@ -9,13 +9,13 @@ from tests.people import api_of, person
 
 
 @pytest.mark.django_db
-def test_requests_of_the_suite_are_scanned(log_scan: LogScan) -> None:
+def test_requests_of_the_suite_are_scanned(log_scan: LogScan):
     before = log_scan.records
     api_of(person("owner")).get("/api/groups")
     assert log_scan.records >= before + 2
 
 
-def test_a_password_in_a_line_is_found() -> None:
+def test_a_password_in_a_line_is_found():
     scan = LogScan()
     scan.passwords.add("correct-horse")
     logger = logging.getLogger("scanned")

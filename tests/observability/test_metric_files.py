@@ -85,7 +85,7 @@ def names(directory: Path) -> set[str]:
     return {path.name for path in directory.glob("*.db")}
 
 
-def test_workers_are_added_up_and_survive_a_kill(directory: Path) -> None:
+def test_workers_are_added_up_and_survive_a_kill(directory: Path):
     workers = [Worker(directory, 100), Worker(directory, 50)]
     for worker in workers:
         worker.counted()
@@ -106,7 +106,7 @@ def test_workers_are_added_up_and_survive_a_kill(directory: Path) -> None:
     workers[1].kill()
 
 
-def test_folding_again_changes_nothing(directory: Path) -> None:
+def test_folding_again_changes_nothing(directory: Path):
     for _ in range(2):
         ended(directory, 30)
         metricfiles.fold_dead(directory)
@@ -116,7 +116,7 @@ def test_folding_again_changes_nothing(directory: Path) -> None:
     assert value(text(directory), f'{BUCKET}"+Inf"}}') == 60
 
 
-def test_a_starting_server_begins_at_zero(directory: Path) -> None:
+def test_a_starting_server_begins_at_zero(directory: Path):
     for _ in range(2):
         ended(directory, 30)
         metricfiles.fold_dead(directory)
@@ -127,7 +127,7 @@ def test_a_starting_server_begins_at_zero(directory: Path) -> None:
     survivor.kill()
 
 
-def test_a_file_that_is_being_made_is_skipped(directory: Path) -> None:
+def test_a_file_that_is_being_made_is_skipped(directory: Path):
     (directory / f"counter_{os.getpid()}.db").write_bytes(b"")
     (directory / "counter_999999999.db").write_bytes(b"")
     assert metricfiles.collect(directory) == []
@@ -135,7 +135,7 @@ def test_a_file_that_is_being_made_is_skipped(directory: Path) -> None:
     assert "counter_folded.db" not in names(directory)
 
 
-def test_counters_never_fall_while_workers_are_folded(directory: Path) -> None:
+def test_counters_never_fall_while_workers_are_folded(directory: Path):
     workers = [Worker(directory, 10) for _ in range(4)]
     for worker in workers:
         worker.counted()
@@ -155,7 +155,7 @@ def test_counters_never_fall_while_workers_are_folded(directory: Path) -> None:
     assert set(seen) == {40}
 
 
-def test_folded_values_do_not_grow_with_workers_that_ended(directory: Path) -> None:
+def test_folded_values_do_not_grow_with_workers_that_ended(directory: Path):
     dead = ended(directory, 10)
     for pid in range(10**9, 10**9 + 50):  # no process has such an id
         for kind in ("counter", "histogram"):
@@ -176,7 +176,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("step", ["rename", "replace", "unlink"])
 def test_a_fold_that_is_killed_neither_loses_nor_doubles_values(
     directory: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+):
     for _ in range(2):
         ended(directory, 30)
     does = getattr(Path, step)

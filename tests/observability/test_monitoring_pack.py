@@ -129,14 +129,14 @@ def metric_names(expression: str) -> set[str]:
     return {word for word in words if word.startswith(prefixes)}
 
 
-def test_every_rule_says_what_to_do_first() -> None:
+def test_every_rule_says_what_to_do_first():
     for rule in rules():
         assert set(rule["annotations"]) == {"summary", "runbook"}, rule["alert"]
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
     assert [rule["alert"] for rule in rules()] == list(CASES)
 
 
-def test_each_rule_fires_and_stays_silent_when_it_should(tmp_path: Path) -> None:
+def test_each_rule_fires_and_stays_silent_when_it_should(tmp_path: Path):
     promtool = program("promtool")
     subprocess.run([promtool, "check", "rules", str(RULES)], check=True)
     tests = [_scenario(fires=fires) for fires in (True, False)]
@@ -204,7 +204,7 @@ def traffic(server: Server) -> None:
 @pytest.mark.sqlite
 def test_every_expression_asks_for_metrics_that_a_live_server_has(
     server: Server,
-) -> None:
+):
     traffic(server)
     scrape = server.scrape()
     for place, expression in expressions():
@@ -219,7 +219,7 @@ def test_every_expression_asks_for_metrics_that_a_live_server_has(
 @pytest.mark.slow
 def test_a_real_prometheus_scrapes_and_answers_every_panel(
     live: Server, tmp_path: Path
-) -> None:
+):
     config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     config["rule_files"] = [str(RULES)]

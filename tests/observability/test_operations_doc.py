@@ -33,7 +33,7 @@ def as_here(command: str, server: Server) -> str:
 
 @pytest.mark.sqlite
 @pytest.mark.slow
-def test_every_command_runs_as_written(folder: Path) -> None:
+def test_every_command_runs_as_written(folder: Path):
     with Server(folder, content="demo") as server:
         until((server.runtime_dir / "housekeeping.json").exists, "a start")
         for command in commands():
@@ -47,7 +47,7 @@ def test_every_command_runs_as_written(folder: Path) -> None:
         assert server.token not in server.printed()
 
 
-def test_every_alert_has_its_line() -> None:
+def test_every_alert_has_its_line():
     rules = yaml.safe_load((BASE_DIR / "deploy/prometheus/alerts.yml").read_text())
     text = DOCUMENT.read_text()
     for rule in rules["groups"][0]["rules"]:

@@ -35,7 +35,7 @@ def migrate(environ: dict[str, str]) -> None:
 
 def test_missing_migrations_and_a_stopped_database_make_the_server_unready(
     folder: Path, cluster: Cluster
-) -> None:
+):
     with Server(folder, SVC_DATABASE_URL=cluster.url) as server:
         missing = server.get("/readyz")
         assert missing.status == 503
@@ -80,7 +80,7 @@ def draining(server: Server) -> Iterator[Server]:
     mark.unlink()
 
 
-def test_details_are_for_tokens_that_may_read_events(draining: Server) -> None:
+def test_details_are_for_tokens_that_may_read_events(draining: Server):
     anonymous = draining.get("/readyz?verbose")
     assert anonymous.status == 503
     assert "details" not in anonymous.json
@@ -111,7 +111,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.slow
 def test_a_full_disk_makes_the_server_unready_and_back(
     tmp_path: Path, small_disk: Path
-) -> None:
+):
     runtime = str(tmp_path / "run")
     with Server(small_disk, SVC_RUNTIME_DIR=runtime, SVC_WORKERS="2") as server:
         assert server.get("/readyz").status == 200

@@ -35,7 +35,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N"
         f"client_secret={SECRET}",
     ],
 )
-def test_secrets_in_text_are_hidden(text: str) -> None:
+def test_secrets_in_text_are_hidden(text: str):
     shown = redaction.text(text)
     assert SECRET not in shown
     assert "mpt_A" not in shown
@@ -56,11 +56,11 @@ def test_secrets_in_text_are_hidden(text: str) -> None:
         "2 tokens revoked",
     ],
 )
-def test_harmless_text_is_left_alone(text: str) -> None:
+def test_harmless_text_is_left_alone(text: str):
     assert redaction.text(text) == text
 
 
-def test_values_are_hidden_by_the_name_of_their_field() -> None:
+def test_values_are_hidden_by_the_name_of_their_field():
     shown = redaction.value(
         {
             "password": SECRET,
@@ -78,17 +78,17 @@ def test_values_are_hidden_by_the_name_of_their_field() -> None:
 
 
 @given(st.text(alphabet="aA1_ =:;@/.-\"'token", max_size=300))
-def test_redaction_is_stable(text: str) -> None:
+def test_redaction_is_stable(text: str):
     once = redaction.text(text)
     assert redaction.text(once) == once
 
 
 @given(st.from_regex(re.compile(r"mpt_[0-9A-Za-z]{36}"), fullmatch=True), st.text())
-def test_no_token_survives_in_any_surroundings(token: str, around: str) -> None:
+def test_no_token_survives_in_any_surroundings(token: str, around: str):
     assert token not in redaction.text(f"{around} {token} {around}")
 
 
-def test_long_hostile_text_takes_linear_time() -> None:
+def test_long_hostile_text_takes_linear_time():
     def seconds(length: int) -> float:
         text = ("password" * length) + ("eyJ" * length) + ("a_" * length)
         begun = time.perf_counter()

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("required", [True, False])
 def test_a_registered_check_makes_the_server_unready_where_that_is_required(
     monkeypatch: pytest.MonkeyPatch, required: bool
-) -> None:
+):
     check = registries.ReadinessCheck(lambda: "none is open", required)
     monkeypatch.setitem(registries.READINESS_CHECKS, "doors", check)
     [finding] = [f for f in readiness.findings() if f.name == "doors"]

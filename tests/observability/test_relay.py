@@ -55,18 +55,18 @@ def plain() -> Iterator[Relay]:
         yield found
 
 
-def test_a_plain_listener_is_reached_by_a_handshake(plain: Relay) -> None:
+def test_a_plain_listener_is_reached_by_a_handshake(plain: Relay):
     assert probe(plain.url) == Probe("ws", plain.url, True, None)
     assert plain.handshakes == ["/relay"]
 
 
-def test_the_path_of_the_listener_is_used_when_given(plain: Relay) -> None:
+def test_the_path_of_the_listener_is_used_when_given(plain: Relay):
     assert probe(f"{plain.url}/other").answers
     assert plain.handshakes == ["/other"]
 
 
 @pytest.mark.usefixtures("_trusted")
-def test_a_good_certificate_is_valid(authority: trustme.CA) -> None:
+def test_a_good_certificate_is_valid(authority: trustme.CA):
     with relay(tls(authority, "127.0.0.1")) as secure:
         assert probe(secure.url) == Probe("wss", secure.url, True, True)
 
@@ -82,7 +82,7 @@ def test_a_good_certificate_is_valid(authority: trustme.CA) -> None:
 )
 def test_a_bad_certificate_is_invalid_and_the_listener_still_answers(
     authority: trustme.CA, name: str, expired: bool, foreign: bool, reason: str
-) -> None:
+):
     issuer = trustme.CA() if foreign else authority
     with relay(tls(issuer, name, expired=expired)) as secure:
         found = probe(secure.url)
@@ -94,12 +94,12 @@ def test_a_bad_certificate_is_invalid_and_the_listener_still_answers(
 
 
 @pytest.mark.usefixtures("_trusted")
-def test_tls_asked_of_a_plain_listener_fails(plain: Relay) -> None:
+def test_tls_asked_of_a_plain_listener_fails(plain: Relay):
     found = probe(f"wss://127.0.0.1:{plain.port}")
     assert (found.answers, found.certificate_valid) == (False, False)
 
 
-def test_a_refusing_listener_is_down() -> None:
+def test_a_refusing_listener_is_down():
     found = probe(refusing().url)
     assert not found.answers
     assert "refused" in found.problem
@@ -115,14 +115,14 @@ def test_a_refusing_listener_is_down() -> None:
         (UPGRADED % b"bm90IHRoZSBhbnN3ZXI=", "Sec-WebSocket-Accept"),
     ],
 )
-def test_a_server_that_speaks_no_websocket_is_down(answer: bytes, problem: str) -> None:
+def test_a_server_that_speaks_no_websocket_is_down(answer: bytes, problem: str):
     with answering(lambda _: answer) as other:
         found = probe(other.url)
     assert not found.answers
     assert problem in found.problem
 
 
-def test_redirects_are_not_followed(plain: Relay) -> None:
+def test_redirects_are_not_followed(plain: Relay):
     answer = f"HTTP/1.1 302 Found\r\nLocation: {plain.url}\r\n\r\n".encode()
     with answering(lambda _: answer) as other:
         found = probe(other.url)
@@ -131,7 +131,7 @@ def test_redirects_are_not_followed(plain: Relay) -> None:
     assert plain.handshakes == []
 
 
-def test_a_listener_that_closes_at_once_answers() -> None:
+def test_a_listener_that_closes_at_once_answers():
     def upgrade(request: bytes) -> bytes:
         [key] = re.findall(r"Sec-WebSocket-Key: (\S+)", request.decode())
         close = b"\x88\x02\x03\xe9"  # 1001, going away
@@ -142,7 +142,7 @@ def test_a_listener_that_closes_at_once_answers() -> None:
 
 
 @pytest.mark.usefixtures("_trusted")
-def test_session_tickets_never_cost_the_request(authority: trustme.CA) -> None:
+def test_session_tickets_never_cost_the_request(authority: trustme.CA):
     """Tickets come in while the request goes out; with two of them it is a rare case."""
     context = tls(authority, "127.0.0.1")
     context.num_tickets = 100
@@ -155,7 +155,7 @@ def test_session_tickets_never_cost_the_request(authority: trustme.CA) -> None:
 @pytest.mark.usefixtures("_trusted")
 def test_a_listener_silent_after_tls_is_given_up(
     authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(relay_module, "PROBE_SECONDS", 0.5)
     # Leaving the inner block hangs up, so that a probe without end ends, too.
     with (
@@ -167,7 +167,7 @@ def test_a_listener_silent_after_tls_is_given_up(
     assert "timed out" in found.problem
 
 
-def test_a_hanging_listener_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_listener_is_given_up(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(relay_module, "PROBE_SECONDS", 0.5)
     with hanging() as silent:
         begun = time.monotonic()
@@ -176,7 +176,7 @@ def test_a_hanging_listener_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
     assert not found.answers
 
 
-def test_the_relay_is_healthy_only_when_all_listeners_answer(plain: Relay) -> None:
+def test_the_relay_is_healthy_only_when_all_listeners_answer(plain: Relay):
     good = check([plain.url])
     assert good.body() == {
         "status": "healthy",
@@ -189,7 +189,7 @@ def test_the_relay_is_healthy_only_when_all_listeners_answer(plain: Relay) -> No
     assert bad.body()["listeners"] == []
 
 
-def test_the_answer_is_kept_for_three_seconds(plain: Relay, tmp_path: Path) -> None:
+def test_the_answer_is_kept_for_three_seconds(plain: Relay, tmp_path: Path):
     first = relay_health([plain.url], tmp_path)
     assert relay_health([plain.url], tmp_path) == first
     assert len(plain.handshakes) == 1
@@ -205,15 +205,13 @@ def test_the_answer_is_kept_for_three_seconds(plain: Relay, tmp_path: Path) -> N
     assert len(plain.handshakes) == 5
 
 
-def test_a_full_runtime_directory_does_not_hide_the_relay(plain: Relay) -> None:
+def test_a_full_runtime_directory_does_not_hide_the_relay(plain: Relay):
     assert relay_health([plain.url], Path("/proc/nowhere")).healthy
 
 
 @pytest.mark.sqlite
 @pytest.mark.slow
-def test_fifty_clients_cause_one_handshake_in_three_seconds(
-    plain: Relay, folder: Path
-) -> None:
+def test_fifty_clients_cause_one_handshake_in_three_seconds(plain: Relay, folder: Path):
     with Server(folder, "--workers", "2", SVC_RELAY_LISTENERS=plain.url) as server:
         with ThreadPoolExecutor(50) as pool:
             replies = list(pool.map(lambda _: server.get("/health"), range(50)))
@@ -229,7 +227,7 @@ def test_fifty_clients_cause_one_handshake_in_three_seconds(
 @pytest.mark.parametrize(("listens", "status"), [(True, 503), (False, 200)])
 def test_health_over_http_is_503_when_a_listener_is_down_and_200_without_any(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, listens: bool, status: int
-) -> None:
+):
     listeners = (refusing().url,) if listens else ()
     config = replace(settings.SVC, relay_listeners=listeners, runtime_dir=tmp_path)
     monkeypatch.setattr(settings, "SVC", config)

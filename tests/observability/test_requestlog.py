@@ -15,7 +15,7 @@ from tests.wire import json_records
 pytestmark = pytest.mark.sqlite
 
 
-def test_each_request_has_two_lines_with_its_id(server: Server) -> None:
+def test_each_request_has_two_lines_with_its_id(server: Server):
     reply = server.get("/api/dns/zones?x=1", Authorization="Token mpt_wrongwrong123")
     request_id = reply.headers["x-request-id"]
     until(lambda: len(server.records(request_id=request_id)) == 2, "two lines")
@@ -33,7 +33,7 @@ def test_each_request_has_two_lines_with_its_id(server: Server) -> None:
     assert "mpt_wrong" not in server.printed()
 
 
-def test_secrets_in_addresses_and_headers_are_not_logged(server: Server) -> None:
+def test_secrets_in_addresses_and_headers_are_not_logged(server: Server):
     secret = "s3cr3tvalue99"
     headers = {"Cookie": f"sessionid={secret}", "X-Token": secret}
     reply = server.get(f"/api/dns/zones?token={secret}&password={secret}", **headers)
@@ -46,7 +46,7 @@ def test_secrets_in_addresses_and_headers_are_not_logged(server: Server) -> None
 @pytest.mark.django_db
 def test_only_failures_are_logged_when_so_configured(
     settings: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     settings.SVC = replace(settings.SVC, access_log="errors")
     client = Client()
     with caplog.at_level(logging.INFO):
@@ -58,7 +58,7 @@ def test_only_failures_are_logged_when_so_configured(
 
 
 @pytest.mark.slow
-def test_text_format_and_a_file_rotated_outside(folder: Path) -> None:
+def test_text_format_and_a_file_rotated_outside(folder: Path):
     log = folder / "logs" / "mesh.log"
     flags = ("--log-file", str(log), "--log-file", "console", "--log-level", "DEBUG")
     with Server(folder, *flags, SVC_LOG_FORMAT="text") as server:
@@ -77,7 +77,7 @@ def test_text_format_and_a_file_rotated_outside(folder: Path) -> None:
         assert not (server.runtime_dir / "recent.log").exists()
 
 
-def test_recent_records_are_kept_for_bundles_without_a_file(server: Server) -> None:
+def test_recent_records_are_kept_for_bundles_without_a_file(server: Server):
     request_id = server.get("/livez").headers["x-request-id"]
     spool = server.runtime_dir / "recent.log"
     until(lambda: request_id in spool.read_text(), "the record")

@@ -52,7 +52,7 @@ def value(counter: Counter) -> float:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_write_is_measured_as_lock_transaction_and_statements() -> None:
+def test_a_write_is_measured_as_lock_transaction_and_statements():
     before = [count(h) for h in (TRANSACTIONS, SAVES, WAIT, HELD)]
     held = total(HELD)
     with account_write():
@@ -70,7 +70,7 @@ def test_a_write_is_measured_as_lock_transaction_and_statements() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_rolled_back_is_no_transaction() -> None:
+def test_what_is_rolled_back_is_no_transaction():
     before = count(TRANSACTIONS)
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         Group.objects.count()
@@ -79,7 +79,7 @@ def test_what_is_rolled_back_is_no_transaction() -> None:
 
 
 @pytest.mark.django_db
-def test_reading_saves_nothing_and_failures_are_counted() -> None:
+def test_reading_saves_nothing_and_failures_are_counted():
     from django_prometheus.db import errors_total  # noqa: PLC0415
 
     before = count(SAVES)
@@ -104,7 +104,7 @@ def test_reading_saves_nothing_and_failures_are_counted() -> None:
 @pytest.mark.parametrize(("seconds", "slow"), [(7.0, 0), (7.001, 1), (0.1, 0)])
 def test_a_login_above_seven_seconds_is_warned_about_and_counted(
     seconds: float, slow: int, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     high = instruments.counter("management.grpc.login.request.high.latency.counter")
     asked = instruments.counter("management.grpc.login.request.counter")
     duration = instruments.histogram("management.grpc.login.request.duration.ms")
@@ -123,7 +123,7 @@ def test_a_login_above_seven_seconds_is_warned_about_and_counted(
         assert vars(found[0])["duration_ms"] == 7001
 
 
-def test_sign_in_figures_count_one_each() -> None:
+def test_sign_in_figures_count_one_each():
     for function, name in (
         (idp.authenticate_requested, "authenticate.request.counter"),
         (idp.user_looked_up_by_email, "get.user.by.email.counter"),
@@ -137,7 +137,7 @@ def test_sign_in_figures_count_one_each() -> None:
 
 
 @pytest.mark.django_db
-def test_invented_verbs_and_paths_make_no_series_of_their_own(api: Api) -> None:
+def test_invented_verbs_and_paths_make_no_series_of_their_own(api: Api):
     requests = instruments.counter("management.http.request.counter")
 
     def series() -> set[str]:
@@ -177,7 +177,7 @@ def named(found: set[Series], label: str) -> set[str]:
 
 
 @pytest.mark.django_db
-def test_strangers_make_no_series_for_each_route_and_verb() -> None:
+def test_strangers_make_no_series_for_each_route_and_verb():
     stranger = Api("mpt_wrong")
     verbs = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW")
     paths = [path for path in routes() if path.startswith("/api/")]
@@ -195,7 +195,7 @@ def test_strangers_make_no_series_for_each_route_and_verb() -> None:
 
 
 @pytest.mark.django_db
-def test_verbs_that_a_path_does_not_serve_are_one() -> None:
+def test_verbs_that_a_path_does_not_serve_are_one():
     owner = api_as("owner")
     before = series_of_all()
     for path in ("/api/groups", "/api/dns/settings"):
@@ -207,7 +207,7 @@ def test_verbs_that_a_path_does_not_serve_are_one() -> None:
     assert named(answered, "method") <= {"other"}
 
 
-def test_the_documentation_lists_every_instrument() -> None:
+def test_the_documentation_lists_every_instrument():
     text = (BASE_DIR / "docs" / "metrics.md").read_text()
     for instrument in CATALOGUE.values():
         row = f"| `{instrument.exposed}` | {instrument.kind} |"

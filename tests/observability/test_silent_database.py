@@ -28,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     monkeypatch.undo()
 
 
-def test_while_it_is_silent_one_at_a_time_tries(clock: SimpleNamespace) -> None:
+def test_while_it_is_silent_one_at_a_time_tries(clock: SimpleNamespace):
     silence = Silence()
     silence.check()
     silence.begin()
@@ -53,7 +53,7 @@ def away() -> bool:
 
 
 @pytest.mark.parametrize("hangs", [True, False])
-def test_who_was_let_in_reads_figures_while_the_database_is_silent(hangs: bool) -> None:
+def test_who_was_let_in_reads_figures_while_the_database_is_silent(hangs: bool):
     over = threading.Event()
     ask = (lambda: over.wait(60)) if hangs else away
     readers = Readers(probe=ask)
@@ -70,7 +70,7 @@ def test_who_was_let_in_reads_figures_while_the_database_is_silent(hangs: bool) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_slow_provider_is_no_silent_database() -> None:
+def test_a_slow_provider_is_no_silent_database():
     readers, over = Readers(), threading.Event()
     assert readers.allows("Token known", let_in)
     try:
@@ -84,7 +84,7 @@ def test_a_slow_provider_is_no_silent_database() -> None:
         over.set()
 
 
-def test_a_token_that_lost_its_permission_reads_no_figures_later_on() -> None:
+def test_a_token_that_lost_its_permission_reads_no_figures_later_on():
     readers = Readers()
     assert readers.allows("Token known", let_in)
     assert not readers.allows("Token known", lambda: False)
@@ -111,7 +111,7 @@ call_command("housekeeping", "--once")
 
 
 @pytest.mark.postgresql
-def test_a_job_waits_for_no_statement_without_end(tmp_path: Path) -> None:
+def test_a_job_waits_for_no_statement_without_end(tmp_path: Path):
     with migrated_database(tmp_path) as url:
         environ = clean_environ() | {
             "SVC_DATA_DIR": str(tmp_path),
@@ -124,7 +124,7 @@ def test_a_job_waits_for_no_statement_without_end(tmp_path: Path) -> None:
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_statement_without_an_answer_ends_on_our_side() -> None:
+def test_a_statement_without_an_answer_ends_on_our_side():
     connection.ensure_connection()
     connection.connection.patience = 0.3
     with connection.cursor() as cursor, pytest.raises(OperationalError) as caught:

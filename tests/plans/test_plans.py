@@ -50,9 +50,7 @@ def zone(api: Api, made: Group, domain: str = "web.example") -> Body:
 
 
 class TestWhatIsTold:
-    def test_deleting_a_group_names_all_that_it_takes_along(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_deleting_a_group_names_all_that_it_takes_along(self, api: Api, web: Group):
         zone(api, web)
         planned = ok(api.delete(dry(f"/api/groups/{web.pk}")))
         policy = Policy.objects.exclude(name="Default").get()
@@ -67,7 +65,7 @@ class TestWhatIsTold:
 
     def test_peers_whose_map_and_dns_become_others_are_named(
         self, api: Api, web: Group
-    ) -> None:
+    ):
         zone(api, web)
         seen = ok(api.delete(dry(f"/api/groups/{web.pk}")))["plan"]["peers"]
         assert seen["maps"]["count"] == 3
@@ -82,15 +80,13 @@ class TestWhatIsTold:
 
     def test_peers_that_may_be_affected_and_are_not_do_not_count(
         self, api: Api, web: Group
-    ) -> None:
+    ):
         policy = Policy.objects.exclude(name="Default").get()
         body = ok(api.get(f"/api/policies/{policy.pk}")) | {"name": "renamed"}
         planned = ok(api.put(dry(f"/api/policies/{policy.pk}"), body))
         assert planned["plan"]["peers"]["maps"]["count"] == 0
 
-    def test_for_whom_else_a_zone_is_is_no_difference(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_for_whom_else_a_zone_is_is_no_difference(self, api: Api, web: Group):
         made = zone(api, web)
         path = f"/api/dns/zones/{made['id']}"
         body = {"distribution_groups": [web.pk, group("more", peer("new")).pk]}
@@ -100,27 +96,21 @@ class TestWhatIsTold:
             Peer.objects.get(name="new").dns_label
         ]
 
-    def test_a_change_of_everybody_is_counted_for_all(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_a_change_of_everybody_is_counted_for_all(self, api: Api, web: Group):
         path = f"/api/accounts/{account_id()}"
         settings = ok(api.get(path))["settings"] | {"dns_domain": "other.example"}
         planned = ok(api.put(dry(path), {"settings": settings}))
         assert planned["plan"]["peers"]["maps"]["count"] == 3
         assert deeds(planned) == {("changed", "account", f"account {account_id()}")}
 
-    def test_a_write_that_changes_nothing_has_an_empty_plan(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_a_write_that_changes_nothing_has_an_empty_plan(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         same = {"name": "web", "peers": [p["id"] for p in ok(api.get(path))["peers"]]}
         planned = ok(api.put(dry(path), same))
         assert planned["plan"]["objects"] == planned["plan"]["events"] == []
         assert api.put(path, same, **guard(planned)).status == 200
 
-    def test_pairs_of_groups_whose_reach_changes_are_told(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_pairs_of_groups_whose_reach_changes_are_told(self, api: Api, web: Group):
         for policy in Policy.objects.filter(name="Default"):
             ok(api.delete(f"/api/policies/{policy.pk}"))
         policy = Policy.objects.get()
@@ -146,14 +136,14 @@ class TestWhatIsTold:
         renamed = ok(api.put(dry(f"/api/policies/{policy.pk}"), body | {"name": "x"}))
         assert renamed["plan"]["reach"] == {"pairs": [], "left_out": 0}
 
-    def test_secrets_are_no_part_of_a_plan(self, api: Api) -> None:
+    def test_secrets_are_no_part_of_a_plan(self, api: Api):
         body = {"name": "k", "type": "one-off", "expires_in": 86400, "usage_limit": 1}
         planned = ok(api.post(dry("/api/setup-keys"), body))
         plain = planned["result"]["key"]
         assert plain not in str(planned["plan"])
 
 
-def test_many_objects_made_at_once_hold_the_lock_for_a_moment() -> None:
+def test_many_objects_made_at_once_hold_the_lock_for_a_moment():
     made = [Group(name=str(number)) for number in range(20_000)]
     changes = [Change(x, x.pk, created=True, after={"name": x.name}) for x in made]
     started = time.process_time()
@@ -166,7 +156,7 @@ class TestNothingStays:
     @pytest.mark.parametrize("kind", ["group", "zone", "user", "token", "peer"])
     def test_the_database_is_the_same_and_the_plan_can_be_applied(
         self, api: Api, web: Group, kind: str
-    ) -> None:
+    ):
         made = zone(api, web)
         user = person("user")
         own = api_of(user)
@@ -199,18 +189,18 @@ class TestNothingStays:
         told = [event["activity_code"] for event in planned["plan"]["events"]]
         assert trail.codes == told != []
 
-    def test_a_refused_write_is_refused_alike(self, api: Api, web: Group) -> None:
+    def test_a_refused_write_is_refused_alike(self, api: Api, web: Group):
         for body in ({"name": ""}, {"name": "db"}, {"name": 1}, b"no json"):
             planned = api.put(dry(f"/api/groups/{web.pk}"), body)
             done = api.put(f"/api/groups/{web.pk}", body)
             assert planned.status == done.status >= 400
             assert planned.json == done.json
 
-    def test_who_may_not_write_may_not_plan(self, web: Group) -> None:
+    def test_who_may_not_write_may_not_plan(self, web: Group):
         path = dry(f"/api/groups/{web.pk}")
         assert api_as("auditor").delete(path).status == 403
 
-    def test_what_is_no_database_write_cannot_be_planned(self, api: Api) -> None:
+    def test_what_is_no_database_write_cannot_be_planned(self, api: Api):
         for method, path in (
             (api.put, "/api/users/{}/password"),
             (api.post, "/api/events/network-traffic"),
@@ -220,9 +210,7 @@ class TestNothingStays:
             assert "cannot be planned" in answer.json["message"]
 
     @pytest.mark.parametrize("said", ["=perhaps", "=", "", "=true&dry_run=false"])
-    def test_neither_true_nor_false_is_refused(
-        self, api: Api, web: Group, said: str
-    ) -> None:
+    def test_neither_true_nor_false_is_refused(self, api: Api, web: Group, said: str):
         answer = api.delete(f"/api/groups/{web.pk}?dry_run{said}")
         assert answer.status == 400
         assert Group.objects.filter(pk=web.pk).exists()
@@ -231,7 +219,7 @@ class TestNothingStays:
 class TestGuard:
     def test_a_world_that_moved_refuses_and_shows_the_new_plan(
         self, api: Api, web: Group
-    ) -> None:
+    ):
         path = f"/api/groups/{web.pk}"
         planned = ok(api.delete(dry(path)))
         zone(api, web)
@@ -241,7 +229,7 @@ class TestGuard:
         assert Group.objects.filter(pk=web.pk).exists()
         assert api.delete(path, **guard(answer.json)).status == 200
 
-    def test_more_peers_that_notice_refuse_too(self, api: Api, web: Group) -> None:
+    def test_more_peers_that_notice_refuse_too(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         planned = ok(api.put(dry(path), {"name": "web", "peers": []}))
         db = Group.objects.get(name="db")
@@ -253,36 +241,32 @@ class TestGuard:
             api.put(path, {"name": "web", "peers": []}, **guard(planned)).status == 409
         )
 
-    def test_what_others_did_elsewhere_does_not_matter(
-        self, api: Api, web: Group
-    ) -> None:
+    def test_what_others_did_elsewhere_does_not_matter(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         planned = ok(api.delete(dry(path)))
         ok(api.post("/api/groups", {"name": "elsewhere"}))
         assert api.delete(path, **guard(planned)).status == 200
 
     @pytest.mark.parametrize("forged", ["0", "", "é", "a" * 64])
-    def test_a_forged_hash_changes_nothing(
-        self, api: Api, web: Group, forged: str
-    ) -> None:
+    def test_a_forged_hash_changes_nothing(self, api: Api, web: Group, forged: str):
         path = f"/api/groups/{web.pk}"
         before = stored()
         answer = api.put(path, {"name": "x"}, **{"X-Plan-Hash": forged})
         assert answer.status == 409
         assert stored() == before
 
-    def test_a_plan_is_for_its_own_body_and_path(self, api: Api, web: Group) -> None:
+    def test_a_plan_is_for_its_own_body_and_path(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
         planned = ok(api.put(dry(path), {"name": "x"}))
         assert api.put(path, {"name": "y"}, **guard(planned)).status == 409
 
-    def test_a_key_and_a_dry_run_exclude_each_other(self, api: Api) -> None:
+    def test_a_key_and_a_dry_run_exclude_each_other(self, api: Api):
         answer = api.post(dry("/api/groups"), {"name": "x"}, **{"Idempotency-Key": "k"})
         assert answer.status == 400
 
     def test_what_refuses_the_write_is_told_beside_a_key_too(
         self, api: Api, web: Group
-    ) -> None:
+    ):
         ok(api.post("/api/groups", {"name": "taken"}))
         for number, name in enumerate(["", "taken"]):
             body = {"name": name, "peers": []}
@@ -292,7 +276,7 @@ class TestGuard:
             answer = api.put(f"/api/groups/{web.pk}", body, **headers)
             assert (answer.status, answer.json) == (plain.status, plain.json)
 
-    def test_a_key_keeps_what_a_guarded_write_answered(self, api: Api) -> None:
+    def test_a_key_keeps_what_a_guarded_write_answered(self, api: Api):
         planned = ok(api.post(dry("/api/groups"), {"name": "x"}))
         headers = {"Idempotency-Key": "k", **guard(planned)}
         first = api.post("/api/groups", {"name": "x"}, **headers)

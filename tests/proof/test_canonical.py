@@ -56,12 +56,12 @@ VALUES = st.recursive(
 
 
 @pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
-def test_numbers_are_written_as_the_rfc_shows(bits: str, text: str) -> None:
+def test_numbers_are_written_as_the_rfc_shows(bits: str, text: str):
     [number] = struct.unpack(">d", bytes.fromhex(bits))
     assert canonical(number) == text.encode()
 
 
-def test_the_example_of_the_rfc_comes_out_as_there() -> None:
+def test_the_example_of_the_rfc_comes_out_as_there():
     value = {
         "numbers": [
             333333333.33333329,
@@ -79,13 +79,13 @@ def test_the_example_of_the_rfc_comes_out_as_there() -> None:
     )
 
 
-def test_names_are_sorted_by_their_utf_16_code_units() -> None:
+def test_names_are_sorted_by_their_utf_16_code_units():
     names = ["€", "\r", "\ufb33", "1", "😀", "\x80", "ö"]
     order = list(json.loads(canonical(dict.fromkeys(names, 0))))
     assert order == ["\r", "1", "\x80", "ö", "€", "😀", "\ufb33"]
 
 
-def test_whole_numbers_that_a_double_does_not_hold_are_rounded_to_one() -> None:
+def test_whole_numbers_that_a_double_does_not_hold_are_rounded_to_one():
     assert canonical(2**53 + 1) == b"9007199254740992"
     assert canonical(-(2**64)) == b"-18446744073709552000"
 
@@ -93,13 +93,13 @@ def test_whole_numbers_that_a_double_does_not_hold_are_rounded_to_one() -> None:
 @pytest.mark.parametrize(
     "value", [math.nan, math.inf, -math.inf, 10**400, "\ud800", {"\udfff": 1}, {1}, b""]
 )
-def test_what_is_not_json_has_no_canonical_form(value: Any) -> None:
+def test_what_is_not_json_has_no_canonical_form(value: Any):
     with pytest.raises((ValueError, OverflowError)):
         canonical(value)
 
 
 @given(VALUES)
-def test_it_says_the_same_and_is_its_own_canonical_form(value: Any) -> None:
+def test_it_says_the_same_and_is_its_own_canonical_form(value: Any):
     text = canonical(value)
     read = json.loads(text, parse_int=float)
     assert read == value
@@ -107,10 +107,10 @@ def test_it_says_the_same_and_is_its_own_canonical_form(value: Any) -> None:
 
 
 @given(VALUES)
-def test_what_an_export_says_has_the_same_canonical_form(value: Any) -> None:
+def test_what_an_export_says_has_the_same_canonical_form(value: Any):
     assert canonical(json.loads(orjson.dumps(value))) == canonical(value)
 
 
 @given(st.dictionaries(st.text(st.characters(codec="utf-8")), st.none()))
-def test_the_order_of_names_says_nothing(value: dict[str, None]) -> None:
+def test_the_order_of_names_says_nothing(value: dict[str, None]):
     assert canonical(dict(reversed(value.items()))) == canonical(value)

@@ -65,16 +65,16 @@ def part(tree: Tree, size: int) -> Tree:
 
 
 @pytest.mark.parametrize("size", range(1, 9))
-def test_roots_are_those_of_the_reference(size: int) -> None:
+def test_roots_are_those_of_the_reference(size: int):
     assert root_of(KNOWN[:size]).hex() == ROOTS[size - 1]
     assert grown(KNOWN[:size], []).root().hex() == ROOTS[size - 1]
 
 
-def test_an_empty_tree_has_the_hash_of_nothing() -> None:
+def test_an_empty_tree_has_the_hash_of_nothing():
     assert root_of([]) == sha256().digest()
 
 
-def test_paths_are_those_of_the_reference() -> None:
+def test_paths_are_those_of_the_reference():
     tree = grown(KNOWN, [])
     assert [node.hex()[:8] for node in tree.inclusion(5)] == [
         "bc1a0643",
@@ -97,7 +97,7 @@ def test_paths_are_those_of_the_reference() -> None:
 )
 def test_however_it_grew_proofs_convince_and_flipped_bits_do_not(
     sizes: tuple[int, int, int], steps: list[int]
-) -> None:
+):
     size, index, first = sizes
     tree = grown(LEAVES[:size], steps)
     root, old = tree.root(), part(tree, first).root()
@@ -121,7 +121,7 @@ LEAVES = numbered(70_000)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 32, 33])
-def test_no_other_place_is_proven(size: int) -> None:
+def test_no_other_place_is_proven(size: int):
     tree = grown(LEAVES[:size], [])
     root = tree.root()
     assert root == root_of(LEAVES[:size])
@@ -134,18 +134,18 @@ def test_no_other_place_is_proven(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 512, 65_535, 65_536, 65_537])
-def test_tiles_give_the_root_that_one_leaf_after_the_other_gives(size: int) -> None:
+def test_tiles_give_the_root_that_one_leaf_after_the_other_gives(size: int):
     assert grown(LEAVES[:size], [1, 255, 1]).root() == root_of(LEAVES[:size])
 
 
-def test_full_tiles_are_hashed_once_into_the_level_above() -> None:
+def test_full_tiles_are_hashed_once_into_the_level_above():
     tree = grown(LEAVES[: 2 * merkle.WIDTH], [])
     halves = [root_of(LEAVES[: merkle.WIDTH]), root_of(LEAVES[merkle.WIDTH :][:256])]
     assert tree._load(1, 0) == b"".join(halves)
     assert tree.root() == inner_hash(*halves)
 
 
-def test_a_path_that_goes_on_above_the_root_convinces_nobody() -> None:
+def test_a_path_that_goes_on_above_the_root_convinces_nobody():
     tree = grown(LEAVES[:4], [])
     extra = [*tree.inclusion(2), LEAVES[9]]
     assert not proves_inclusion(LEAVES[2], 2, 4, extra, tree.root())

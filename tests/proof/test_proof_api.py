@@ -40,7 +40,7 @@ def two_heads(api: Api) -> tuple[Any, Any]:
     return older, newer
 
 
-def test_heads_come_newest_first_in_pages(api: Api) -> None:
+def test_heads_come_newest_first_in_pages(api: Api):
     older, newer = two_heads(api)
     assert older["tree_size"] < newer["tree_size"]
     assert api.get(f"{PATH}/tree-heads/latest").json == newer
@@ -48,13 +48,13 @@ def test_heads_come_newest_first_in_pages(api: Api) -> None:
     assert (page.json, page.headers["X-Total-Count"]) == ([older], "2")
 
 
-def test_heads_are_signed_by_the_public_keys(api: Api) -> None:
+def test_heads_are_signed_by_the_public_keys(api: Api):
     keys = api.get(f"{PATH}/keys").json
     assert [key["algorithm"] for key in keys] == ["Ed25519"]
     assert [head_fault(head, keys) for head in two_heads(api)] == ["", ""]
 
 
-def test_an_event_as_the_api_shows_it_is_proven(api: Api) -> None:
+def test_an_event_as_the_api_shows_it_is_proven(api: Api):
     for head in two_heads(api):
         event = api.get(f"{PATH}/{AuditEvent.objects.order_by('id')[7].pk}").json
         query = f"event={event['id']}&tree_size={head['tree_size']}"
@@ -71,7 +71,7 @@ def test_an_event_as_the_api_shows_it_is_proven(api: Api) -> None:
         )
 
 
-def test_the_newest_head_is_meant_where_none_is_named(api: Api) -> None:
+def test_the_newest_head_is_meant_where_none_is_named(api: Api):
     older, newer = two_heads(api)
     event = AuditEvent.objects.order_by("id")[7].pk
     proof = api.get(f"{PATH}/proof/inclusion?event={event}").json
@@ -111,20 +111,20 @@ REFUSED: dict[str, tuple[int, list[str]]] = {
 }
 
 
-def test_what_cannot_be_proven_is_refused(api: Api) -> None:
+def test_what_cannot_be_proven_is_refused(api: Api):
     for query, refused in REFUSED.items():
         answer = api.get(f"{PATH}/proof/{query}")
         assert (answer.status, list(answer.fields)) == refused, query
 
 
-def test_an_event_newer_than_the_head_is_not_in_its_tree(api: Api) -> None:
+def test_an_event_newer_than_the_head_is_not_in_its_tree(api: Api):
     older, _ = two_heads(api)
     last = AuditEvent.objects.order_by("-id")[0].pk
     query = f"event={last}&tree_size={older['tree_size']}"
     assert api.get(f"{PATH}/proof/inclusion?{query}").status == 404
 
 
-def test_nothing_is_proven_before_the_first_head() -> None:
+def test_nothing_is_proven_before_the_first_head():
     reader = api_as("auditor")
     for path in ("tree-heads/latest", "proof/leaves", "proof/inclusion?event=1"):
         answer = reader.get(f"{PATH}/{path}")
@@ -135,7 +135,7 @@ def test_nothing_is_proven_before_the_first_head() -> None:
 
 
 @pytest.mark.parametrize("kind", ["application/x-ndjson", "text/csv"])
-def test_an_export_brings_a_head_of_all_that_is_in_it(api: Api, kind: str) -> None:
+def test_an_export_brings_a_head_of_all_that_is_in_it(api: Api, kind: str):
     write(5)
     answer = api.get(PATH, Accept=kind)
     head = json.loads(answer.headers["Audit-Tree-Head"])
@@ -144,14 +144,14 @@ def test_an_export_brings_a_head_of_all_that_is_in_it(api: Api, kind: str) -> No
     assert "Audit-Tree-Head" not in api.get(PATH).headers
 
 
-def test_an_export_of_a_trail_that_was_never_signed_comes_without_a_head() -> None:
+def test_an_export_of_a_trail_that_was_never_signed_comes_without_a_head():
     answer = api_as("auditor").get(PATH, Accept="application/x-ndjson")
     assert answer.status == 200
     assert "Audit-Tree-Head" not in answer.headers
     assert not AuditHead.objects.exists()
 
 
-def test_the_admin_page_shows_the_newest_head(api: Api) -> None:
+def test_the_admin_page_shows_the_newest_head(api: Api):
     _, newer = two_heads(api)
     client = client_of(person("auditor"))
     shown = client.get("/admin/events/auditevent/").content.decode()

@@ -79,7 +79,7 @@ def wipe(*models: type[Model]) -> None:
         model._default_manager.all().delete()
 
 
-def test_housekeeping_publishes_each_new_head_once(file: Path) -> None:
+def test_housekeeping_publishes_each_new_head_once(file: Path):
     write(3)
     jobs = {job.name: job for job in registered_jobs()}
     for _ in range(2):
@@ -96,7 +96,7 @@ def test_housekeeping_publishes_each_new_head_once(file: Path) -> None:
     assert faults(file) == []
 
 
-def test_nothing_is_published_of_an_empty_trail(file: Path) -> None:
+def test_nothing_is_published_of_an_empty_trail(file: Path):
     assert published.publish() == 0
     assert not file.exists()
 
@@ -146,7 +146,7 @@ forgeries = st.builds(
 @given(forgery=forgeries, again=st.booleans())
 def test_any_change_of_what_a_published_head_covers_is_seen(
     ids: list[int], file: Path, forgery: Forgery, again: bool
-) -> None:
+):
     with undone():
         forgery.commit(ids)
         if again:
@@ -154,9 +154,7 @@ def test_any_change_of_what_a_published_head_covers_is_seen(
         assert faults(file)
 
 
-def test_an_untouched_trail_is_never_said_to_be_touched(
-    ids: list[int], file: Path
-) -> None:
+def test_an_untouched_trail_is_never_said_to_be_touched(ids: list[int], file: Path):
     for _ in range(3):
         group_create(name=f"g{clock.now()}")
         assert faults(file) == []
@@ -166,7 +164,7 @@ def test_an_untouched_trail_is_never_said_to_be_touched(
 
 def test_the_head_that_contradicts_is_named_and_the_last_that_fits(
     ids: list[int], file: Path
-) -> None:
+):
     fits = lines(file)[-1]
     later = write(5)
     seal()
@@ -189,7 +187,7 @@ def test_the_head_that_contradicts_is_named_and_the_last_that_fits(
 
 def test_a_wiped_tree_beside_keys_is_a_fault_before_and_after_it_grows_anew(
     file: Path,
-) -> None:
+):
     write(20)
     with clock.set_to(clock.now() - timedelta(hours=2)):
         heads.keep_up()
@@ -202,42 +200,42 @@ def test_a_wiped_tree_beside_keys_is_a_fault_before_and_after_it_grows_anew(
         command("verify")
 
 
-def test_a_wiped_tree_whose_heads_stay_is_a_fault(ids: list[int]) -> None:
+def test_a_wiped_tree_whose_heads_stay_is_a_fault(ids: list[int]):
     wipe(AuditTile)
     assert "head" in kinds()
     heads.keep_up()
     assert kinds() <= {"head"}
 
 
-def test_a_wiped_key_is_a_fault(ids: list[int]) -> None:
+def test_a_wiped_key_is_a_fault(ids: list[int]):
     wipe(AuditTile, AuditHead, AuditKey)
     assert "key" in kinds()
     heads.keep_up()
     assert kinds() == {"key"}
 
 
-def test_a_key_that_the_trail_does_not_tell_of_is_a_fault(ids: list[int]) -> None:
+def test_a_key_that_the_trail_does_not_tell_of_is_a_fault(ids: list[int]):
     AuditKey.objects.create(id="f" * 16, public_key=b"x" * 32, sealed=b"")
     assert "key" in kinds()
 
 
 def test_a_key_that_is_made_younger_to_hide_a_wiped_tree_is_a_fault(
     ids: list[int],
-) -> None:
+):
     wipe(AuditTile, AuditHead)
     AuditKey.objects.update(valid_from=clock.now() + timedelta(minutes=6))
     heads.keep_up()
     assert "key" in kinds()
 
 
-def test_rows_that_go_back_in_small_steps_are_not_seen(ids: list[int]) -> None:
+def test_rows_that_go_back_in_small_steps_are_not_seen(ids: list[int]):
     for step in range(1, 5):
         forge(None, clock.now() - step * timedelta(minutes=4))
     seal()
     assert kinds() == set()
 
 
-def test_events_that_wait_for_the_tree_for_long_are_a_fault() -> None:
+def test_events_that_wait_for_the_tree_for_long_are_a_fault():
     with clock.set_to(clock.now() - timedelta(hours=2)):
         group = group_create(name="early")
     AuditEvent.objects.exclude(target_id=group.pk).prune()
@@ -247,7 +245,7 @@ def test_events_that_wait_for_the_tree_for_long_are_a_fault() -> None:
 
 
 @pytest.mark.parametrize("number", [0, -7])
-def test_an_event_below_the_first_leaf_is_a_fault(ids: list[int], number: int) -> None:
+def test_an_event_below_the_first_leaf_is_a_fault(ids: list[int], number: int):
     forge(number)
     assert faults() == [("added", f"event {number}")]
     heads.keep_up()
@@ -256,7 +254,7 @@ def test_an_event_below_the_first_leaf_is_a_fault(ids: list[int], number: int) -
 
 def test_a_row_put_behind_newer_ones_with_an_old_time_is_a_fault(
     ids: list[int], file: Path
-) -> None:
+):
     last = AuditEvent.objects.latest("pk").pk
     forged = forge(None, clock.now() - timedelta(days=30))
     seal()
@@ -268,7 +266,7 @@ def test_a_row_put_behind_newer_ones_with_an_old_time_is_a_fault(
     assert kinds(file) == {"time"}
 
 
-def test_a_clock_that_was_set_back_is_no_fault(ids: list[int], file: Path) -> None:
+def test_a_clock_that_was_set_back_is_no_fault(ids: list[int], file: Path):
     with clock.set_to(clock.now() + timedelta(days=1)):
         group_create(name="ahead")
         seal()
@@ -280,7 +278,7 @@ def test_a_clock_that_was_set_back_is_no_fault(ids: list[int], file: Path) -> No
 
 def test_a_forged_word_about_the_clock_is_left_for_all_to_see(
     ids: list[int], file: Path
-) -> None:
+):
     long_ago = clock.now() - timedelta(days=30)
     forge(None, long_ago, activity_code="audit.clock.back")
     forge(None, long_ago)
@@ -290,7 +288,7 @@ def test_a_forged_word_about_the_clock_is_left_for_all_to_see(
     assert "the clock was set back 1 time (" in command("verify")
 
 
-def test_a_forged_retention_is_left_for_all_to_see(ids: list[int], file: Path) -> None:
+def test_a_forged_retention_is_left_for_all_to_see(ids: list[int], file: Path):
     AuditEvent.objects.filter(id=ids[5]).prune()
     forge(None, clock.now(), activity_code="audit.prune", meta={"ids": str(ids[5])})
     seal()
@@ -299,9 +297,7 @@ def test_a_forged_retention_is_left_for_all_to_see(ids: list[int], file: Path) -
     assert AuditEvent.objects.filter(activity_code="audit.prune").count() == 1
 
 
-def test_what_is_not_in_the_tree_yet_is_proven_by_nothing(
-    ids: list[int], file: Path
-) -> None:
+def test_what_is_not_in_the_tree_yet_is_proven_by_nothing(ids: list[int], file: Path):
     changed = group_create(name="changed before it was sealed")
     removed = group_create(name="removed before it was sealed")
     tamper("UPDATE events_auditevent SET meta = '{}' WHERE target_id = %s", changed.pk)
@@ -313,7 +309,7 @@ def test_what_is_not_in_the_tree_yet_is_proven_by_nothing(
 
 def test_a_tail_that_was_sealed_anew_is_seen_by_a_published_head_alone(
     ids: list[int], file: Path
-) -> None:
+):
     fits = tree.extent().size
     tiles = list(AuditTile.objects.all())
     written = write(5)
@@ -328,7 +324,7 @@ def test_a_tail_that_was_sealed_anew_is_seen_by_a_published_head_alone(
 
 def test_a_proof_built_anew_from_nothing_is_seen_by_a_published_head_alone(
     ids: list[int], file: Path
-) -> None:
+):
     tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", ids[5])
     tamper("DELETE FROM events_auditevent WHERE activity_code = 'audit.key.create'")
     wipe(AuditTile, AuditHead, AuditKey)
@@ -342,7 +338,7 @@ def test_a_proof_built_anew_from_nothing_is_seen_by_a_published_head_alone(
 
 def test_a_line_that_was_cut_off_is_written_anew_and_said(
     ids: list[int], file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     write(5)
     seal()
     whole = file.read_bytes()
@@ -356,9 +352,7 @@ def test_a_line_that_was_cut_off_is_written_anew_and_said(
         assert file.read_bytes() == whole
 
 
-def test_a_full_disk_is_an_error_and_the_next_run_publishes(
-    ids: list[int], file: Path
-) -> None:
+def test_a_full_disk_is_an_error_and_the_next_run_publishes(ids: list[int], file: Path):
     jobs = {job.name: job for job in registered_jobs()}
     before = file.read_bytes()
     group_create(name="one more")
@@ -377,7 +371,7 @@ def test_a_full_disk_is_an_error_and_the_next_run_publishes(
     assert faults(file) == []
 
 
-def test_lines_that_are_no_heads_are_faults(ids: list[int], file: Path) -> None:
+def test_lines_that_are_no_heads_are_faults(ids: list[int], file: Path):
     whole = file.read_bytes()
     [head] = lines(file)
     for line in (b"{}", b"[]", b"x", b'{"tree_size": "1"}'):
@@ -393,9 +387,7 @@ def test_lines_that_are_no_heads_are_faults(ids: list[int], file: Path) -> None:
 # The command
 
 
-def test_the_command_publishes_at_once_and_elsewhere(
-    file: Path, tmp_path: Path
-) -> None:
+def test_the_command_publishes_at_once_and_elsewhere(file: Path, tmp_path: Path):
     write(5)
     assert f"no tree heads were published in {file} yet" in command("heads")
     assert f"no tree heads were published in {file} yet" in command("verify")
@@ -418,9 +410,7 @@ def test_the_command_publishes_at_once_and_elsewhere(
         command("heads", "--publish", tmp_path)
 
 
-def test_a_restored_backup_is_told_and_can_be_accepted_once(
-    ids: list[int], file: Path
-) -> None:
+def test_a_restored_backup_is_told_and_can_be_accepted_once(ids: list[int], file: Path):
     mark = transaction.savepoint()
     write(5)
     seal()
@@ -446,7 +436,7 @@ def test_a_restored_backup_is_told_and_can_be_accepted_once(
         command("heads", "--accept-restore")
 
 
-def test_a_forged_restore_is_left_for_all_to_see(ids: list[int], file: Path) -> None:
+def test_a_forged_restore_is_left_for_all_to_see(ids: list[int], file: Path):
     tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", ids[5])
     wipe(AuditTile, AuditHead)
     heads.keep_up()
@@ -456,12 +446,12 @@ def test_a_forged_restore_is_left_for_all_to_see(ids: list[int], file: Path) -> 
     assert kinds(file, aside) >= {"published"}
 
 
-def test_what_was_stored_by_nobody_of_us_is_said_plainly(ids: list[int]) -> None:
+def test_what_was_stored_by_nobody_of_us_is_said_plainly(ids: list[int]):
     tamper("UPDATE events_audittile SET event_ids = %s", b"\x00\x01\x02")
     with pytest.raises(CommandError, match="what this service does not write"):
         command("verify")
 
 
-def test_a_file_that_cannot_be_read_is_said(ids: list[int], tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_said(ids: list[int], tmp_path: Path):
     with pytest.raises(CommandError, match="cannot be read"):
         command("verify", "--heads", tmp_path / "missing")

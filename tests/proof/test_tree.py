@@ -38,7 +38,7 @@ def signed() -> AuditHead:
     return head
 
 
-def test_the_tree_holds_every_event_in_the_order_of_the_trail() -> None:
+def test_the_tree_holds_every_event_in_the_order_of_the_trail():
     for count in (0, 1, 300, 724):
         write(count)
         head = signed()
@@ -54,7 +54,7 @@ def test_the_tree_holds_every_event_in_the_order_of_the_trail() -> None:
     assert faults() == []
 
 
-def test_a_head_is_signed_only_when_something_was_written() -> None:
+def test_a_head_is_signed_only_when_something_was_written():
     write(2)
     signed()
     signed()
@@ -64,13 +64,13 @@ def test_a_head_is_signed_only_when_something_was_written() -> None:
     assert AuditHead.objects.count() == 2
 
 
-def test_no_event_no_key() -> None:
+def test_no_event_no_key():
     tamper("DELETE FROM events_auditevent")
     heads.keep_up()
     assert (heads.newest(), keys.current()) == (None, None)
 
 
-def test_the_trail_names_its_first_key() -> None:
+def test_the_trail_names_its_first_key():
     write(1)
     head = signed()
     told = AuditEvent.objects.get(activity_code="audit.key.create")
@@ -83,7 +83,7 @@ def test_the_trail_names_its_first_key() -> None:
 
 def test_an_old_trail_is_taken_in_piece_by_piece(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(heads, "GROWING_SECONDS", 0)
     write(3 * tree.AT_ONCE + 50)
     sizes = [signed().tree_size for _ in range(4)]
@@ -92,7 +92,7 @@ def test_an_old_trail_is_taken_in_piece_by_piece(
     assert sizes[2] == sizes[3] == AuditEvent.objects.count()
 
 
-def test_a_rotated_key_is_vouched_for_by_the_one_before() -> None:
+def test_a_rotated_key_is_vouched_for_by_the_one_before():
     write(5)
     before = signed()
     command("rotate-key")
@@ -112,7 +112,7 @@ def test_a_rotated_key_is_vouched_for_by_the_one_before() -> None:
 
 def test_a_key_sealed_under_another_secret_key_signs_nothing(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     write(5)
     signed()
     write(5)
@@ -128,14 +128,14 @@ def test_a_key_sealed_under_another_secret_key_signs_nothing(
     assert faults() == []
 
 
-def test_the_private_key_is_stored_sealed_only() -> None:
+def test_the_private_key_is_stored_sealed_only():
     write(1)
     signed()
     key = AuditKey.objects.get()
     assert keys.private_key(key).private_bytes_raw() not in bytes(key.sealed)
 
 
-def test_a_check_names_the_event_that_was_touched() -> None:
+def test_a_check_names_the_event_that_was_touched():
     ids = write(300)
     signed()
     tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", ids[77])
@@ -149,7 +149,7 @@ def test_a_check_names_the_event_that_was_touched() -> None:
     ]
 
 
-def test_a_check_names_an_event_that_was_slipped_in() -> None:
+def test_a_check_names_an_event_that_was_slipped_in():
     ids = write(10)
     tamper("DELETE FROM events_auditevent WHERE id = %s", ids[4])
     signed()
@@ -157,7 +157,7 @@ def test_a_check_names_an_event_that_was_slipped_in() -> None:
     assert faults() == [("added", f"event {ids[4]}")]
 
 
-def test_a_check_finds_a_touched_tree_and_forged_heads() -> None:
+def test_a_check_finds_a_touched_tree_and_forged_heads():
     ids = write(600)
     newest = signed()
     tile = AuditTile.objects.get(level=0, number=1)
@@ -176,7 +176,7 @@ def test_a_check_finds_a_touched_tree_and_forged_heads() -> None:
     ]
 
 
-def test_the_command_says_what_it_found() -> None:
+def test_the_command_says_what_it_found():
     ids = write(20)
     signed()
     assert "1 signed heads were checked against a tree of" in command("verify")
@@ -195,7 +195,7 @@ def test_the_command_says_what_it_found() -> None:
 
 def test_what_retention_removes_stays_proven_and_nothing_else_may_go(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     removed = write(400, START)
     before = signed()
     stays = AuditEvent.objects.get(target_id=group_create(name="stays").pk)
@@ -214,7 +214,7 @@ def test_what_retention_removes_stays_proven_and_nothing_else_may_go(
 
 def test_what_went_from_behind_an_event_of_the_future_stays_told(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     with clock.set_to(clock.now() + timedelta(days=9999)):
         group_create(name="stays")
     write(3, START)
@@ -227,7 +227,7 @@ def test_what_went_from_behind_an_event_of_the_future_stays_told(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_grows_right_while_others_write_and_grow() -> None:
+def test_it_grows_right_while_others_write_and_grow():
     deeds = (lambda _: group_create(name=f"g{clock.now()}"), lambda _: heads.keep_up())
     with going_on(*deeds, *deeds):
         for _ in range(20):
@@ -239,7 +239,7 @@ def test_it_grows_right_while_others_write_and_grow() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_heads_stay_in_the_order_of_their_sizes_when_one_is_overtaken() -> None:
+def test_heads_stay_in_the_order_of_their_sizes_when_one_is_overtaken():
     write(3)
     signed()
     write(3)

@@ -53,14 +53,14 @@ def id_of(line: bytes) -> str:
     return str(json.loads(line)["id"])
 
 
-def test_what_is_written_later_is_said_to_be_newer(vault: Vault) -> None:
+def test_what_is_written_later_is_said_to_be_newer(vault: Vault):
     write(3)
     vault.export()
     for leaves in (True, False):
         assert "; 3 are newer and not proven by it" in vault.ok(leaves=leaves)
 
 
-def test_a_changed_event_is_named(vault: Vault) -> None:
+def test_a_changed_event_is_named(vault: Vault):
     whole = vault.lines()
     name = id_of(whole[41])
     changes: tuple[dict[str, Any], ...] = (
@@ -77,7 +77,7 @@ def test_a_changed_event_is_named(vault: Vault) -> None:
         vault.faulty(leaves=False)
 
 
-def test_a_removed_event_is_named(vault: Vault) -> None:
+def test_a_removed_event_is_named(vault: Vault):
     lines = vault.lines()
     names = [id_of(lines.pop(place)) for place in (200, 100, 0)]
     vault.keep(lines)
@@ -87,7 +87,7 @@ def test_a_removed_event_is_named(vault: Vault) -> None:
     vault.ok("--part")
 
 
-def test_an_added_event_is_named(vault: Vault) -> None:
+def test_an_added_event_is_named(vault: Vault):
     lines = vault.lines()
     lines.insert(5, changed(lines[5], meta={}))
     lines.insert(9, changed(lines[9], id="0"))
@@ -98,7 +98,7 @@ def test_an_added_event_is_named(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("leaves", [True, False])
-def test_an_export_as_it_was_is_ok_in_any_order(vault: Vault, leaves: bool) -> None:
+def test_an_export_as_it_was_is_ok_in_any_order(vault: Vault, leaves: bool):
     assert vault.ok(leaves=leaves).startswith("ok: ")
     lines = vault.lines()
     for order in (lines[::-1], sorted(lines), Random(7).sample(lines, len(lines))):
@@ -108,7 +108,7 @@ def test_an_export_as_it_was_is_ok_in_any_order(vault: Vault, leaves: bool) -> N
     vault.faulty(leaves=leaves)
 
 
-def test_the_file_of_published_heads_is_a_head(vault: Vault) -> None:
+def test_the_file_of_published_heads_is_a_head(vault: Vault):
     published.publish(vault.folder / "heads.ndjson")
     later = write(5)
     heads.keep_up()
@@ -132,14 +132,14 @@ def test_the_file_of_published_heads_is_a_head(vault: Vault) -> None:
     assert told in vault.faulty(leaves=False, head="heads.ndjson")
 
 
-def test_the_words_for_a_code_are_not_proven(vault: Vault) -> None:
+def test_the_words_for_a_code_are_not_proven(vault: Vault):
     lines = vault.lines()
     lines[3] = changed(lines[3], activity="Something else")
     vault.keep(lines)
     vault.ok()
 
 
-def test_a_line_that_is_no_event_is_named(vault: Vault) -> None:
+def test_a_line_that_is_no_event_is_named(vault: Vault):
     whole = vault.lines()
     no_events = [b"{", b"[]", b"1", b'{"id": "1"}', b'{"id": "1", "id": "2"}']
     no_events += [b'{"id": NaN}', b"\xff", b"[" * 100_000]
@@ -148,7 +148,7 @@ def test_a_line_that_is_no_event_is_named(vault: Vault) -> None:
         assert f"unreadable: line {len(whole) + 1} " in vault.faulty(), line[:20]
 
 
-def test_what_was_changed_in_the_database_is_named(vault: Vault) -> None:
+def test_what_was_changed_in_the_database_is_named(vault: Vault):
     one, two = (id_of(vault.lines()[place]) for place in (50, 60))
     tamper("UPDATE events_auditevent SET initiator_name = 'X' WHERE id = %s", int(one))
     tamper("DELETE FROM events_auditevent WHERE id = %s", int(two))
@@ -158,7 +158,7 @@ def test_what_was_changed_in_the_database_is_named(vault: Vault) -> None:
     assert f"removed: event {two}" in told
 
 
-def test_a_tree_that_was_built_anew_is_another(vault: Vault) -> None:
+def test_a_tree_that_was_built_anew_is_another(vault: Vault):
     tamper(
         "UPDATE events_auditevent SET initiator_name = 'X' WHERE target_id = 'object-5'"
     )
@@ -170,7 +170,7 @@ def test_a_tree_that_was_built_anew_is_another(vault: Vault) -> None:
     vault.faulty(leaves=False)
 
 
-def test_a_forged_head_is_told(vault: Vault) -> None:
+def test_a_forged_head_is_told(vault: Vault):
     head, signed = vault.json("head.json"), "its signature is not that of the key"
     forged: tuple[tuple[dict[str, Any], str], ...] = (
         ({"tree_size": 1}, signed),
@@ -183,7 +183,7 @@ def test_a_forged_head_is_told(vault: Vault) -> None:
         assert told in vault.faulty(), facts
 
 
-def test_a_key_signs_only_while_it_is_valid(vault: Vault) -> None:
+def test_a_key_signs_only_while_it_is_valid(vault: Vault):
     [key] = vault.json("keys.json")
     for times in (
         {"valid_until": "2026-01-01T00:00:00Z"},
@@ -193,7 +193,7 @@ def test_a_key_signs_only_while_it_is_valid(vault: Vault) -> None:
         assert "at which its key was not valid" in vault.faulty()
 
 
-def test_files_that_are_something_else_end_it_with_status_2(vault: Vault) -> None:
+def test_files_that_are_something_else_end_it_with_status_2(vault: Vault):
     for name in ("leaves.ndjson", "keys.json", "head.json"):
         before = (vault.folder / name).read_bytes()
         for text in (b"{", b'{"a": 1}\n'):
@@ -206,7 +206,7 @@ def test_files_that_are_something_else_end_it_with_status_2(vault: Vault) -> Non
     assert vault.check()[0] == 2
 
 
-def test_paths_of_the_api_convince_it(vault: Vault) -> None:
+def test_paths_of_the_api_convince_it(vault: Vault):
     old, name = vault.json("head.json"), id_of(vault.lines()[7])
     (vault.folder / "old.json").write_text(json.dumps(old))
     write(600)
@@ -234,7 +234,7 @@ def test_paths_of_the_api_convince_it(vault: Vault) -> None:
 def test_an_export_after_retention_is_ok_against_the_older_head(
     vault: Vault,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     keep(monkeypatch, audit=30)
     retention.prune()  # the 300 of last spring
     vault.export()
@@ -245,7 +245,7 @@ def test_an_export_after_retention_is_ok_against_the_older_head(
     assert f"removed: event {stays}\n" in vault.faulty()
 
 
-def test_the_printed_file_runs_alone(vault: Vault) -> None:
+def test_the_printed_file_runs_alone(vault: Vault):
     script = vault.folder / "verify_audit.py"
     script.write_text(command("verifier"))
     run = subprocess.run(
@@ -266,7 +266,7 @@ def test_the_printed_file_runs_alone(vault: Vault) -> None:
 @given(seed=st.integers(0, 2**32), deed=st.sampled_from(["none", *DEEDS]))
 def test_in_any_order_any_touched_line_is_seen_and_no_other(
     vault: Vault, seed: int, deed: str
-) -> None:
+):
     random = Random(seed)
     whole = WHOLE.setdefault(vault.folder, vault.lines())  # before the first example
     lines = random.sample(whole, len(whole))

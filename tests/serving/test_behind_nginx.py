@@ -70,7 +70,7 @@ def connections(
         yield opened
 
 
-def test_two_thousand_idle_connections_keep_nobody_waiting(proxied: Proxied) -> None:
+def test_two_thousand_idle_connections_keep_nobody_waiting(proxied: Proxied):
     with connections(proxied, IDLE):
         proxied.assert_answers()
 
@@ -88,18 +88,18 @@ def many_files() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("many_files")
-def test_ten_thousand_idle_connections_keep_nobody_waiting(proxied: Proxied) -> None:
+def test_ten_thousand_idle_connections_keep_nobody_waiting(proxied: Proxied):
     with connections(proxied, MANY_IDLE):
         proxied.assert_answers()
 
 
 @pytest.mark.slow
-def test_idle_connections_are_closed(proxied: Proxied) -> None:
+def test_idle_connections_are_closed(proxied: Proxied):
     with proxied.secure() as silent:
         assert silent.recv(1) == b""  # after client_header_timeout
 
 
-def test_requests_without_tls_are_sent_to_tls(proxied: Proxied) -> None:
+def test_requests_without_tls_are_sent_to_tls(proxied: Proxied):
     with closing(HTTPConnection("127.0.0.1", proxied.plain_port, PATIENCE)) as client:
         client.request("POST", "/api/groups?a=1", b"{}", {"Host": "evil.example"})
         answer = client.getresponse()
@@ -108,7 +108,7 @@ def test_requests_without_tls_are_sent_to_tls(proxied: Proxied) -> None:
 
 
 @pytest.mark.parametrize("start", ["GET /api/groups", "GET /nothing", "GET /metrics"])
-def test_browsers_are_told_to_stay_with_tls(proxied: Proxied, start: str) -> None:
+def test_browsers_are_told_to_stay_with_tls(proxied: Proxied, start: str):
     _, headers, _ = proxied.headed(proxied.head(start))
     assert headers.get_all("Strict-Transport-Security") == ["max-age=31536000"]
 
@@ -124,7 +124,7 @@ def pipelined(proxied: Proxied, data: bytes, count: int) -> list[int]:
     return statuses
 
 
-def test_one_address_cannot_send_requests_without_end(proxied: Proxied) -> None:
+def test_one_address_cannot_send_requests_without_end(proxied: Proxied):
     begun = time.monotonic()
     statuses = pipelined(proxied, proxied.head("GET /nothing"), 900)
     assert set(statuses) <= {404, 429}
@@ -136,14 +136,14 @@ def test_one_address_cannot_send_requests_without_end(proxied: Proxied) -> None:
 
 def test_one_address_cannot_have_requests_without_end_answered(
     proxied: Proxied,
-) -> None:
+):
     half_body = proxied.head("POST /api/groups", "Content-Length: 100000") + b"{"
     with connections(proxied, 100, half_body):
         status, headers, _ = proxied.headed(proxied.head("GET /api/groups"))
         assert (status, headers["Retry-After"]) == (429, "1")
 
 
-def test_slow_heads_and_bodies_keep_nobody_waiting(proxied: Proxied) -> None:
+def test_slow_heads_and_bodies_keep_nobody_waiting(proxied: Proxied):
     half_head = proxied.head("GET /api/groups")[:-2]
     half_body = proxied.head("POST /api/groups", "Content-Length: 100000") + b"{"
     chunk = proxied.head("POST /api/groups", "Transfer-Encoding: chunked") + b"9\r\n{"
@@ -157,7 +157,7 @@ def test_slow_heads_and_bodies_keep_nobody_waiting(proxied: Proxied) -> None:
         assert heads[0].recv(12) == b"HTTP/1.1 200"
 
 
-def test_slow_readers_of_a_big_page_keep_nobody_waiting(proxied: Proxied) -> None:
+def test_slow_readers_of_a_big_page_keep_nobody_waiting(proxied: Proxied):
     with connections(proxied, READERS, proxied.head("GET /big")) as readers:
         for reader in readers:
             assert reader.recv(12) == b"HTTP/1.1 200"
@@ -181,7 +181,7 @@ def test_slow_readers_of_a_big_page_keep_nobody_waiting(proxied: Proxied) -> Non
 @pytest.mark.parametrize("chunked", [False, True])
 def test_who_sends_too_much_reads_why_it_was_refused(
     proxied: Proxied, start: str, token: str, code: int, chunked: bool
-) -> None:
+):
     size = 6 * 2**20
     line = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
     head = proxied.head(start, line).replace(b"mpt_", b"mpt_" + token.encode())
@@ -207,7 +207,7 @@ def test_who_sends_too_much_reads_why_it_was_refused(
 )
 def test_what_nginx_refuses_has_the_form_of_the_api(
     proxied: Proxied, data: bytes, code: int
-) -> None:
+):
     status, answer = proxied.ask(data)
     assert (status, answer["code"]) == (code, code)
     assert answer["message"]

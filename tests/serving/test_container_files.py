@@ -33,14 +33,14 @@ def settings() -> dict[str, str]:
     }
 
 
-def test_every_instruction_is_one() -> None:
+def test_every_instruction_is_one():
     known = "FROM WORKDIR COPY RUN ENV USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK CMD"
     lines = [line for line in CONTAINERFILE.splitlines() if line and line[0] != "#"]
     assert {line.split()[0] for line in lines} <= {*known.split()}
     assert CONTAINERFILE.count("\nFROM ") == 2
 
 
-def test_what_is_copied_exists_and_is_let_into_the_context() -> None:
+def test_what_is_copied_exists_and_is_let_into_the_context():
     ignored = (FOLDER / "Containerfile.dockerignore").read_text().splitlines()
     copied = {
         word
@@ -55,7 +55,7 @@ def test_what_is_copied_exists_and_is_let_into_the_context() -> None:
     assert rooms | {"meshmgmt", "templates", "requirements"} <= copied
 
 
-def test_settings_of_the_container_are_settings_of_the_service(tmp_path: Path) -> None:
+def test_settings_of_the_container_are_settings_of_the_service(tmp_path: Path):
     given = settings()
     secret = given["SVC_DATABASE_URL_FILE"].removeprefix("/run/secrets/")
     assert secret in COMPOSE["secrets"]
@@ -74,7 +74,7 @@ def test_settings_of_the_container_are_settings_of_the_service(tmp_path: Path) -
     assert all(port.startswith("127.0.0.1:") for port in SERVICE["ports"])
 
 
-def test_the_container_runs_commands_and_is_asked_whether_it_is_ready() -> None:
+def test_the_container_runs_commands_and_is_asked_whether_it_is_ready():
     [command] = map(json.loads, re.findall(r"^CMD (.*)$", CONTAINERFILE, re.MULTILINE))
     commands = re.findall(r"meshmgmt (\w+)", command[-1])
     assert commands == ["migrate", "serve"]

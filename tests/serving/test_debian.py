@@ -82,7 +82,7 @@ def newer(package: Path, folder: Path) -> Path:
 
 def test_two_packages_of_a_commit_are_the_same_bytes(
     packages: tuple[Path, Path],
-) -> None:
+):
     one, two = packages
     assert one.name == two.name
     assert one.name.startswith(f"meshmgmt_{meshmgmt.__version__}_")
@@ -93,7 +93,7 @@ def test_two_packages_of_a_commit_are_the_same_bytes(
 
 def test_the_installed_package_serves_as_its_units_say(
     machine: Copy, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+):
     assert machine.run("dpkg", "--verify", "meshmgmt") == ""
     modes = ("stat", "--format=%U %a", "/var/lib/meshmgmt", "/etc/meshmgmt/env")
     assert machine.run(*modes).split("\n")[:2] == ["meshmgmt 700", "root 640"]
@@ -137,7 +137,7 @@ def test_the_installed_package_serves_as_its_units_say(
 
 def test_an_upgrade_and_a_removal_keep_settings_and_data(
     machine: Copy, packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+):
     machine.run("meshmgmt", "migrate", "--verbosity", "0")
     machine.run("sh", "-c", "echo SVC_LOG_FORMAT=text >> /etc/meshmgmt/env")
     settings = machine.run("cat", "/etc/meshmgmt/env")
@@ -162,7 +162,7 @@ def test_an_upgrade_and_a_removal_keep_settings_and_data(
     )
 
 
-def test_a_purge_deletes_the_data_when_told_so(machine: Copy) -> None:
+def test_a_purge_deletes_the_data_when_told_so(machine: Copy):
     machine.run("meshmgmt", "migrate", "--verbosity", "0")
     answer = "meshmgmt meshmgmt/purge-data boolean true\n"
     machine.run("debconf-set-selections", given=answer)
@@ -171,7 +171,7 @@ def test_a_purge_deletes_the_data_when_told_so(machine: Copy) -> None:
     machine.run("id", "meshmgmt", status=1)
 
 
-def test_the_command_asks_for_root(machine: Copy) -> None:
+def test_the_command_asks_for_root(machine: Copy):
     said = machine.run("runuser", "-u", "nobody", "--", "meshmgmt", "help", status=1)
     assert "sudo meshmgmt help" in said
 
@@ -212,7 +212,7 @@ def test_systemd_starts_restarts_and_stops_what_the_package_brings(
     packages: tuple[Path, Path],
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+):
     program("curl")
     program("systemctl")
     again = newer(packages[0], tmp_path_factory.mktemp("next"))

@@ -29,7 +29,7 @@ class Asking(Leadership):
 @pytest.mark.django_db(transaction=True)
 def test_who_does_not_lead_asks_for_it_no_more_often_than_it_gives_signs_of_life(
     settings: Any, tmp_path: Path
-) -> None:
+):
     leader = Leadership(tmp_path)
     assert leader.held()
     follower = Housekeeping(replace(settings.SVC, runtime_dir=tmp_path))
@@ -43,7 +43,7 @@ def test_who_does_not_lead_asks_for_it_no_more_often_than_it_gives_signs_of_life
     asking.release()
 
 
-def test_an_address_of_ipv6_is_told_in_brackets(settings: Any) -> None:
+def test_an_address_of_ipv6_is_told_in_brackets(settings: Any):
     config = replace(settings.SVC, metrics_host="::1", metrics_port=free_port())
     assert metricsport.serve(config, bytes) == f"[::1]:{config.metrics_port}"
 
@@ -68,7 +68,7 @@ def call(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Call:
 
 def test_who_asks_for_metrics_byte_by_byte_leaves_its_place(
     call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(metricsport, "ASKING_SECONDS", 0.5)
 
     def gone() -> bool:
@@ -82,7 +82,7 @@ def test_who_asks_for_metrics_byte_by_byte_leaves_its_place(
         until(gone)
 
 
-def test_the_metrics_port_has_so_many_callers_at_once(call: Call) -> None:
+def test_the_metrics_port_has_so_many_callers_at_once(call: Call):
     with call(b""), call(b"") as silent:
         with call(b"") as one_more:
             assert one_more.recv(1) == b""

@@ -49,7 +49,7 @@ def mebibytes(pids: set[int]) -> float:
     return sum(map(int, sizes)) / 1024
 
 
-def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path) -> None:
+def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path):
     server = Server(folder, content="owner", SVC_WORKERS="2", SVC_THREADS="8")
     fill = FILL.format(count=RECORDS)
     zone = server.manage("shell", "--verbosity", "0", "-c", fill).split()[-1]
@@ -88,7 +88,7 @@ def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path) -> None:
 
 def test_a_worker_that_explains_is_little_larger_than_one_that_does_not(
     folder: Path,
-) -> None:
+):
     server = Server(folder, SVC_WORKERS="1")
     server.manage("seed", "--profile", "large")
     command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")

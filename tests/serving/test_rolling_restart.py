@@ -40,7 +40,7 @@ def _all_ended(workers: set[int]) -> bool:
 
 def test_a_reload_replaces_all_workers_without_a_failed_request(
     server: Activated, clients: Clients
-) -> None:
+):
     assert server.process is not None
     for _ in range(3):
         before = server.workers()
@@ -52,7 +52,7 @@ def test_a_reload_replaces_all_workers_without_a_failed_request(
 
 def test_a_restart_with_migrations_lets_requests_wait_and_fails_none(
     server: Activated, clients: Clients
-) -> None:
+):
     for _ in range(2):
         assert server.stop() == 0
         server.manage("migrate", "--verbosity", "0")

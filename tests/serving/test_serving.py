@@ -37,7 +37,7 @@ def many(server: Server, count: int) -> None:
 
 
 @pytest.mark.slow
-def test_probes_are_answered_when_all_threads_are_kept(folder: Path) -> None:
+def test_probes_are_answered_when_all_threads_are_kept(folder: Path):
     with Server(folder, "--threads", "2") as server, ExitStack() as stack:
         for _ in range(4):
             stack.enter_context(half_request(server.port))
@@ -45,7 +45,7 @@ def test_probes_are_answered_when_all_threads_are_kept(folder: Path) -> None:
             assert server.get(path).status == 200
 
 
-def test_connections_that_say_nothing_keep_no_thread(server: Server) -> None:
+def test_connections_that_say_nothing_keep_no_thread(server: Server):
     with ExitStack() as stack:
         for _ in range(100):  # which is more than it has threads
             stack.enter_context(half_request(server.port, b""))
@@ -94,7 +94,7 @@ def housekeeping(web: Server) -> Iterator[None]:
 
 def test_killed_and_recycled_workers_lose_no_count_and_leave_no_files(
     web: Server,
-) -> None:
+):
     with housekeeping(web):
         before = web.scrape()
         first = web.workers()
@@ -126,7 +126,7 @@ def test_killed_and_recycled_workers_lose_no_count_and_leave_no_files(
 
 
 @pytest.mark.slow
-def test_a_dead_housekeeping_process_is_replaced(folder: Path) -> None:
+def test_a_dead_housekeeping_process_is_replaced(folder: Path):
     with Server(folder) as server:
         first = server.housekeeper()
         os.kill(first, signal.SIGKILL)
@@ -136,7 +136,7 @@ def test_a_dead_housekeeping_process_is_replaced(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_gunicorn_is_replaced_with_its_workers(folder: Path) -> None:
+def test_a_killed_gunicorn_is_replaced_with_its_workers(folder: Path):
     with Server(folder) as server, half_request(server.port, HALF_BODY):
         first, workers = server.info()["pid"], server.workers()
         os.kill(first, signal.SIGKILL)
@@ -147,7 +147,7 @@ def test_a_killed_gunicorn_is_replaced_with_its_workers(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_children_of_a_killed_serve_end_in_order(folder: Path) -> None:
+def test_children_of_a_killed_serve_end_in_order(folder: Path):
     server = Server(folder).start()
     assert server.process is not None
     family = descendants(server.process.pid)
@@ -160,7 +160,7 @@ def test_children_of_a_killed_serve_end_in_order(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_killed_at_once_leave_room_for_the_next_start(folder: Path) -> None:
+def test_all_killed_at_once_leave_room_for_the_next_start(folder: Path):
     with Server(folder) as server:
         server.housekeeper()
         with half_request(server.port, HALF_BODY):
@@ -178,7 +178,7 @@ def _answers(server: Server) -> bool:
         return False
 
 
-def test_the_units_of_production_are_one_server(web: Server) -> None:
+def test_the_units_of_production_are_one_server(web: Server):
     def housekeeping_is() -> str:
         ready = web.get("/readyz")
         assert ready.status == 200
@@ -196,7 +196,7 @@ def test_the_units_of_production_are_one_server(web: Server) -> None:
 
 
 @pytest.mark.slow
-def test_runserver_has_metrics_and_logs_too(folder: Path) -> None:
+def test_runserver_has_metrics_and_logs_too(folder: Path):
     server = Server(folder)
     address = f"127.0.0.1:{server.port}"
     server.start(sys.executable, "manage.py", "runserver", "--noreload", address)
@@ -218,9 +218,7 @@ def occupied() -> Iterator[int]:
         yield holder.getsockname()[1]
 
 
-def test_a_taken_port_that_was_asked_for_stops_the_start(
-    folder: Path, occupied: int
-) -> None:
+def test_a_taken_port_that_was_asked_for_stops_the_start(folder: Path, occupied: int):
     metrics = Server(folder / "one", "--metrics-port", str(occupied))
     api = Server(folder / "two", "--bind", f"127.0.0.1:{occupied}")
     for server in (metrics, api):  # gunicorn tries for five seconds
@@ -249,7 +247,7 @@ def until_held(port: int) -> socket.socket | None:
 
 
 @pytest.mark.slow
-def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
+def test_the_default_metrics_port_may_be_taken(folder: Path):
     server = Server(folder)
     del server.environ["SVC_METRICS_PORT"]
     holder = until_held(9090)
@@ -267,7 +265,7 @@ def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_metrics_can_be_switched_off_their_port(folder: Path) -> None:
+def test_metrics_can_be_switched_off_their_port(folder: Path):
     with Server(folder, "--metrics-port", "off") as server:
         assert value_of(server.get("/metrics").text, LIVEZ) >= 1
         with pytest.raises(ConnectionRefusedError):
@@ -276,7 +274,7 @@ def test_metrics_can_be_switched_off_their_port(folder: Path) -> None:
 
 def test_a_second_server_in_the_same_runtime_directory_is_refused(
     server: Server,
-) -> None:
+):
     other = Server(server.folder / "other", SVC_RUNTIME_DIR=str(server.runtime_dir))
     assert other.exit_status() == 2
     assert "SVC_RUNTIME_DIR" in other.printed()
@@ -299,14 +297,14 @@ def test_a_second_server_in_the_same_runtime_directory_is_refused(
 )
 def test_an_unusable_flag_ends_the_start_with_one_sentence(
     folder: Path, flags: tuple[str, ...], sentence: str
-) -> None:
+):
     server = Server(folder, *flags)
     assert server.exit_status() == 2
     [line] = server.printed().splitlines()
     assert sentence in line
 
 
-def test_heads_of_all_kinds_are_those_of_get_and_warn_nobody(server: Server) -> None:
+def test_heads_of_all_kinds_are_those_of_get_and_warn_nobody(server: Server):
     for path, status in (
         ("/livez", 200),
         ("/api/schema", 200),
@@ -320,7 +318,7 @@ def test_heads_of_all_kinds_are_those_of_get_and_warn_nobody(server: Server) -> 
     assert "no-body response" not in server.printed()
 
 
-def test_the_metrics_port_answers_metrics_alone(server: Server) -> None:
+def test_the_metrics_port_answers_metrics_alone(server: Server):
     assert request(server.metrics_port, "/other").status == 404
     assert request(server.metrics_port, "/metrics", "HEAD").body == b""
     assert request(server.metrics_port, "/metrics?x=1").status == 200
@@ -335,7 +333,7 @@ def test_the_metrics_port_answers_metrics_alone(server: Server) -> None:
 
 
 @pytest.mark.slow
-def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path) -> None:
+def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path):
     with Server(folder, SVC_DRAIN_SECONDS="5") as server:
         assert server.get("/readyz").status == 200
         assert server.process is not None
@@ -350,7 +348,7 @@ def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_second_term_ends_the_drain(folder: Path) -> None:
+def test_a_second_term_ends_the_drain(folder: Path):
     with Server(folder, SVC_DRAIN_SECONDS="60") as server:
         assert server.process is not None
         server.process.send_signal(signal.SIGTERM)
@@ -370,7 +368,7 @@ def over_socket(path: Path, target: str) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_unix_socket_can_be_bound(folder: Path) -> None:
+def test_a_unix_socket_can_be_bound(folder: Path):
     path = folder / "api.sock"
     server = Server(folder, "--bind", f"unix:{path}")
     server.launch()
@@ -384,14 +382,14 @@ def test_a_unix_socket_can_be_bound(folder: Path) -> None:
         server.stop(signal.SIGTERM)
 
 
-def test_who_looks_for_a_server_keeps_none_from_starting(tmp_path: Path) -> None:
+def test_who_looks_for_a_server_keeps_none_from_starting(tmp_path: Path):
     with ExitStack() as looking:
         looking.enter_context(locked(tmp_path / runtime.LOCK, shared=True))
         Timer(0.02, looking.close).start()
         os.close(runtime.claim(tmp_path))
 
 
-def test_a_taken_runtime_directory_names_the_process_that_runs(tmp_path: Path) -> None:
+def test_a_taken_runtime_directory_names_the_process_that_runs(tmp_path: Path):
     (tmp_path / runtime.INFO).write_text("{}")
     (tmp_path / runtime.DRAINING).touch()
     holder = runtime.claim(tmp_path)
@@ -405,7 +403,7 @@ def test_a_taken_runtime_directory_names_the_process_that_runs(tmp_path: Path) -
 
 def test_a_server_of_another_version_is_told_of_as_far_as_it_is_known(
     tmp_path: Path,
-) -> None:
+):
     holder = runtime.claim(tmp_path)
     runtime.write_json(tmp_path / runtime.INFO, {"pid": 7, "colour": "red"})
     found = runtime.running(tmp_path)

@@ -39,20 +39,20 @@ def analyze(*words: str | Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_systemd_finds_no_fault_in_the_units(installed: Path) -> None:
+def test_systemd_finds_no_fault_in_the_units(installed: Path):
     units = [unit for unit in installed.iterdir() if unit.is_file()]
     assert len(units) == 5
     assert "meshmgmt" not in analyze("verify", "--man=no", *units)
 
 
 @pytest.mark.parametrize("name", ["web", "housekeeping", "peers"])
-def test_systemd_calls_the_exposure_of_a_unit_ok(installed: Path, name: str) -> None:
+def test_systemd_calls_the_exposure_of_a_unit_ok(installed: Path, name: str):
     unit = installed / f"meshmgmt-{name}.service"
     # Tenths: below 2.0 of 10; the network, which the service is for, costs 0.9.
     analyze("security", "--offline=true", "--threshold=20", unit)
 
 
-def test_units_start_again_for_as_long_as_the_database_is_away() -> None:
+def test_units_start_again_for_as_long_as_the_database_is_away():
     lines = COMMON.read_text().splitlines()
     assert {"StartLimitIntervalSec=0", "Restart=always", "RestartSec=5"} <= {*lines}
     for unit in UNITS.glob("*.service"):
@@ -66,7 +66,7 @@ def accepts(bind: str) -> bool:
 
 
 @pytest.mark.slow
-def test_the_service_needs_no_system_call_that_its_units_refuse(folder: Path) -> None:
+def test_the_service_needs_no_system_call_that_its_units_refuse(folder: Path):
     program("systemd-analyze")
     bind = f"127.0.0.1:{free_port()}"
     web = Server(folder, SVC_WORKERS="2", SVC_GRPC_BIND=bind)

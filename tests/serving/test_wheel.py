@@ -67,7 +67,7 @@ def installed(
     return Installed(wheel, python.parent, elsewhere, environ)
 
 
-def test_two_builds_of_a_commit_give_the_same_bytes(built: tuple[Path, Path]) -> None:
+def test_two_builds_of_a_commit_give_the_same_bytes(built: tuple[Path, Path]):
     one, two = ({f.name: f.read_bytes() for f in folder.iterdir()} for folder in built)
     assert one == two
     version = meshmgmt.__version__
@@ -81,7 +81,7 @@ def test_two_builds_of_a_commit_give_the_same_bytes(built: tuple[Path, Path]) ->
 
 def test_the_bill_of_materials_lists_the_locked_packages(
     built: tuple[Path, Path],
-) -> None:
+):
     [bill] = built[0].glob("*.cdx.json")
     said = json.loads(bill.read_text())
     assert said["bomFormat"] == "CycloneDX"
@@ -108,9 +108,7 @@ def test_the_bill_of_materials_lists_the_locked_packages(
     assert "pytest" not in bill.read_text()
 
 
-def test_the_sdist_gives_the_same_wheel(
-    built: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_the_sdist_gives_the_same_wheel(built: tuple[Path, Path], tmp_path: Path):
     [sdist] = built[0].glob("*.tar.gz")
     [wheel] = built[0].glob("*.whl")
     offline = ("wheel", "--no-index", "--no-deps", "--no-build-isolation")
@@ -120,7 +118,7 @@ def test_the_sdist_gives_the_same_wheel(
         assert set(old.namelist()) == set(new.namelist())
 
 
-def test_the_wheel_holds_code_and_pages_and_no_tests(installed: Installed) -> None:
+def test_the_wheel_holds_code_and_pages_and_no_tests(installed: Installed):
     with zipfile.ZipFile(installed.wheel) as archive:
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}
@@ -138,7 +136,7 @@ def test_the_wheel_holds_code_and_pages_and_no_tests(installed: Installed) -> No
         assert ours <= {*names}
 
 
-def test_the_version_stands_in_one_place(installed: Installed) -> None:
+def test_the_version_stands_in_one_place(installed: Installed):
     said = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]
     assert "version" in said["dynamic"]
     code = "import importlib.metadata as m; print(m.version('meshmgmt'))"
@@ -146,7 +144,7 @@ def test_the_version_stands_in_one_place(installed: Installed) -> None:
     assert f"version: {meshmgmt.__version__}" in (BASE_DIR / "openapi.yaml").read_text()
 
 
-def test_the_installed_command_is_manage_py(installed: Installed) -> None:
+def test_the_installed_command_is_manage_py(installed: Installed):
     installed.run("meshmgmt", "migrate", "--verbosity", "0")
     data = Path(installed.environ["XDG_DATA_HOME"]) / "meshmgmt"
     assert (data / "db.sqlite3").is_file()
@@ -158,7 +156,7 @@ def test_the_installed_command_is_manage_py(installed: Installed) -> None:
 
 def test_the_installed_service_serves_its_pages(
     installed: Installed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.chdir(installed.folder)
     port = free_port()
     environ = {
@@ -187,7 +185,7 @@ def test_the_installed_service_serves_its_pages(
 
 def test_run_in_an_empty_folder_serves_and_says_how_to_get_in(
     installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     port = free_port()
     monkeypatch.setenv("SVC_METRICS_PORT", "off")
     monkeypatch.setenv("SVC_GRPC_BIND", "off")

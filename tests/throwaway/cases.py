@@ -40,12 +40,12 @@ def notes_of(api: Api, thing: Body, query: str = "") -> str:
     return str(ok(api.get(f"{PATH}/{thing['id']}{query}"))["notes"])
 
 
-def test_it_is_declared_in_two_files() -> None:
+def test_it_is_declared_in_two_files():
     files = {path for path in HERE.glob("*.py") if path.name != Path(__file__).name}
     assert {path.name for path in files if "notes" in path.read_text()} == DECLARED_IN
 
 
-def test_the_api_creates_reads_changes_and_keeps_it(api: Api, thing: Body) -> None:
+def test_the_api_creates_reads_changes_and_keeps_it(api: Api, thing: Body):
     assert thing["notes"] == "first"
     assert ok(api.get(PATH)) == [thing]
     change(api, thing, "second")
@@ -54,19 +54,19 @@ def test_the_api_creates_reads_changes_and_keeps_it(api: Api, thing: Body) -> No
     assert ok(api.post(PATH, {"name": "bare", "enabled": True}))["notes"] == ""
 
 
-def test_the_trail_has_it_before_and_after(api: Api, thing: Body) -> None:
+def test_the_trail_has_it_before_and_after(api: Api, thing: Body):
     event = change(api, thing, "second")
     assert event.changes["notes"] == {"before": "first", "after": "second"}
 
 
-def test_it_is_as_it_was_at_a_moment(api: Api, thing: Body) -> None:
+def test_it_is_as_it_was_at_a_moment(api: Api, thing: Body):
     moment = quote(clock.rfc3339(clock.now()) or "")
     change(api, thing, "second")
     assert notes_of(api, thing, f"?at={moment}") == "first"
     assert notes_of(api, thing) == "second"
 
 
-def test_a_plan_tells_it_and_a_revert_brings_it_back(api: Api, thing: Body) -> None:
+def test_a_plan_tells_it_and_a_revert_brings_it_back(api: Api, thing: Body):
     path = f"{PATH}/{thing['id']}?dry_run=true"
     plan = ok(api.put(path, {"notes": "second"}))["plan"]
     assert "second" in str(plan["objects"])
@@ -76,16 +76,14 @@ def test_a_plan_tells_it_and_a_revert_brings_it_back(api: Api, thing: Body) -> N
     assert notes_of(api, thing) == "first"
 
 
-def test_a_deleted_one_comes_back_with_it(api: Api, thing: Body) -> None:
+def test_a_deleted_one_comes_back_with_it(api: Api, thing: Body):
     ok(api.delete(f"{PATH}/{thing['id']}"))
     gone = AuditEvent.objects.order_by("-id")[0]
     ok(api.post(f"/api/events/audit/{gone.pk}/revert"))
     assert ok(api.get(f"{PATH}/{thing['id']}")) == thing
 
 
-def test_the_document_carries_it_there_and_back(
-    api: Api, thing: Body, tmp_path: Path
-) -> None:
+def test_the_document_carries_it_there_and_back(api: Api, thing: Body, tmp_path: Path):
     printed = io.StringIO()
     call_command("config", "export", stdout=printed)
     document = yaml.safe_load(printed.getvalue())
@@ -97,7 +95,7 @@ def test_the_document_carries_it_there_and_back(
     assert notes_of(api, thing) == "by document"
 
 
-def test_the_admin_site_shows_and_writes_it(api: Api, thing: Body) -> None:
+def test_the_admin_site_shows_and_writes_it(api: Api, thing: Body):
     from tests.admin.signed_in import client_of  # noqa: PLC0415
 
     browser = client_of(person("owner"))
