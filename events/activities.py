@@ -229,6 +229,10 @@ class Activity(models.TextChoices):
         "event.subscription.replay",
         "Events were sent again to a subscriber",
     )
+    EVENT_SUBSCRIPTION_REPLAY_STOP = (
+        "event.subscription.replay.stop",
+        "Sending events again to a subscriber was stopped",
+    )
     EVENT_SUBSCRIPTION_SECRET = (
         "event.subscription.secret",
         "A subscription to events got a new secret",

@@ -126,8 +126,8 @@ def subscription_replay_stop(*, subscription_id: str) -> None:
         if (start := subscription.replay_from) is not None:
             nothing = {"replay_from": None, "replay_until": None, "replay_after": None}
             _set_state(subscription.pk, **_AFRESH, **nothing)
-            told = {"stopped": start.isoformat()}
-            _record(Activity.EVENT_SUBSCRIPTION_REPLAY, subscription, **told)
+            stopped = Activity.EVENT_SUBSCRIPTION_REPLAY_STOP
+            _record(stopped, subscription, **{"from": start.isoformat()})
 
 
 def subscription_test(*, subscription_id: str) -> None:
