@@ -1,8 +1,9 @@
 """Objects of the mesh for tests: peers, groups, networks and what refers to them."""
 
 from base64 import b64encode
+from ipaddress import IPv4Address
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 from events.audit.audited import audited_bulk_create
 from events.models import AuditEvent
@@ -23,6 +24,8 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
 _numbers = count(1)
+FIRST_ADDRESS: Final = IPv4Address("100.64.128.0")
+"""Above what tests write down."""
 
 
 def peer(name: str = "", **facts: Any) -> Peer:
@@ -42,9 +45,7 @@ def peers(number: int) -> list[Peer]:
 def _unsaved_peer(name: str, facts: dict[str, Any]) -> Peer:
     number = next(_numbers)
     facts.setdefault("wg_public_key", f"{number:043d}=")
-    facts.setdefault(
-        "ip", f"100.{64 + number // 65536}.{number // 256 % 256}.{number % 256}"
-    )
+    facts.setdefault("ip", str(FIRST_ADDRESS + number))
     facts.setdefault("dns_label", f"peer-{number}")
     return Peer(name=name or f"peer {number}", **facts)
 
