@@ -5,6 +5,7 @@ Used by the end-to-end tests and by the benchmarks.
 
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -38,6 +39,7 @@ from tests.wire import LOOPBACK, Reply, json_records, request, value_of
 
 GUNICORN: Final = (sys.executable, "-m", "gunicorn", "meshmgmt.wsgi:application")
 """Starts the API and the admin site alone: no housekeeping, no peers' port."""
+PORTS: Final = range(20_000, 32_768)
 _OF_THE_RUN: Final = os.environ.get("SVC_DATABASE_URL", "")
 
 
@@ -46,10 +48,16 @@ class ServerError(RuntimeError):
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a loopback port that nobody listens on now.
+
+    None that the system may give to a connection while a server is away that is started
+    again; by chance of its own, for each test seeds that of `random` anew.
+    """
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def run(script: str, server: Server, folder: Path, **variables: str) -> str:
         cwd=folder,
         env={
             **server.environ,
-            "API": f"http://127.0.0.1:{server.port}",
+            "API": f"http://127.0.0.1:{server.port}/api",
             **variables,
         },
         capture_output=True,
