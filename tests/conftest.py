@@ -133,7 +133,7 @@ def uses_the_database(item: pytest.Item) -> bool:
 def pytest_collection() -> "Iterator[None]":
     """Let the collector pass over the program and its tests, and come less often.
 
-    It would look through a million objects that stay: an eighth of the suite's time.
+    It would look through a million objects that stay: a tenth of the suite's time.
     """
     with loading():
         yield

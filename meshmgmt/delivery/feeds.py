@@ -30,6 +30,8 @@ from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import MAX_BYTES
 
+NO_REPLAY: Final = dict.fromkeys(("replay_from", "replay_until", "replay_after"))
+"""The columns of a subscription that sends nothing again."""
 _READ: Final = 20
 """Rows at once: a batch takes few large ones."""
 
@@ -185,25 +187,8 @@ def following(subscription: Subscription) -> Batch:
     return Batch(events, {"cursor": cursor})
 
 
-def is_replaying(subscription: Subscription) -> bool:
-    """Tell whether events of the times to be sent again are still to be sent."""
-    return subscription.replay_from is not None and _left(subscription).exists()
-
-
 def replayed(subscription: Subscription) -> Batch:
     """Return what comes next of the times to be sent again, by time."""
-    feed = FEEDS[subscription.stream]
-    time = feed.filterset.time_field
-    rows = _left(subscription).order_by(time, "id")
-    events, whole = feed.read(rows, subscription.batch_limit)
-    if whole:
-        ended = dict.fromkeys(("replay_from", "replay_until", "replay_after"))
-        return Batch(events, ended)
-    last = events[-1]
-    return Batch(events, {"replay_after": [last.time.isoformat(), last.id]})
-
-
-def _left(subscription: Subscription) -> QuerySet[Any]:
     feed = FEEDS[subscription.stream]
     time = feed.filterset.time_field
     times = (subscription.replay_from, subscription.replay_until)
@@ -212,7 +197,11 @@ def _left(subscription: Subscription) -> QuerySet[Any]:
         moment, identifier = subscription.replay_after
         place = datetime.fromisoformat(moment), identifier
         rows = rows.filter(beyond(time, *place, newer=True))
-    return rows
+    events, whole = feed.read(rows.order_by(time, "id"), subscription.batch_limit)
+    if whole:
+        return Batch(events, NO_REPLAY)
+    last = events[-1]
+    return Batch(events, {"replay_after": [last.time.isoformat(), last.id]})
 
 
 def waiting_since(subscription: Subscription) -> datetime | None:

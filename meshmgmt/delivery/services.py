@@ -23,7 +23,7 @@ from meshmgmt.core.errors import (
 )
 from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
-from meshmgmt.delivery.feeds import FEEDS, filter_errors, is_replaying
+from meshmgmt.delivery.feeds import FEEDS, NO_REPLAY, filter_errors
 from meshmgmt.delivery.models import CONFIGURED, Subscription
 from meshmgmt.delivery.rules import (
     MAX_EVENTS,
@@ -107,7 +107,7 @@ def subscription_replay(
         raise InvalidArgument.about("until", "until must not be before from")
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
-        if is_replaying(subscription):
+        if subscription.replay_from is not None:
             raise Conflict(
                 f"{subscription.replay_from:%Y-%m-%dT%H:%M:%SZ} to"
                 f" {subscription.replay_until:%Y-%m-%dT%H:%M:%SZ} is still being sent"
@@ -124,8 +124,7 @@ def subscription_replay_stop(*, subscription_id: str) -> None:
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
         if (start := subscription.replay_from) is not None:
-            nothing = {"replay_from": None, "replay_until": None, "replay_after": None}
-            _set_state(subscription.pk, **_AFRESH, **nothing)
+            _set_state(subscription.pk, **_AFRESH, **NO_REPLAY)
             stopped = Activity.EVENT_SUBSCRIPTION_REPLAY_STOP
             _record(stopped, subscription, **{"from": start.isoformat()})
 

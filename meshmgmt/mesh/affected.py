@@ -80,9 +80,12 @@ def _links(mesh: Mesh) -> Iterator[_Link]:
                 id_ = (rule.id, route.id)
                 yield _Link(id_, (*facts, route), sources, routing.ids)
     for route, routing in mesh.routes.all_links():
-        # Who serves a route that is disabled is given no other way there, either.
-        users = side(route.groups).ids if route.enabled else NOBODY
-        yield _Link((route.id,), (route,), users | routing.ids, routing.ids)
+        # Who serves a route that is disabled is given no other way there, either, but
+        # gets nothing about the others who do.
+        users, ways = NOBODY, NOBODY
+        if route.enabled:
+            users, ways = side(route.groups).ids, routing.ids
+        yield _Link((route.id,), (route,), users | routing.ids, ways)
 
 
 def _by_dns(old: Mesh, new: Mesh) -> set[str]:

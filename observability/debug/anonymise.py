@@ -39,7 +39,9 @@ _DOMAIN: Final = re.compile(
     r"(?P<file>(?<=[\w.-]/)[\w.-]{1,128}\.(?:py|log|json|sock|db|sqlite3|conf|txt)(?![\w.]))"
     r"|(?<![\w-])(?:[\w-]{1,63}\.){1,127}[^\W\d_][\w-]{0,62}(?![\w-])"
 )
-_ESCAPED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+# A link in a link, such as where a sign-in leads, has its `%` encoded once more.
+_ESCAPED: Final = re.compile(r"(?:%(?:25)*[0-9A-Fa-f]{2})+")
+_TWICE: Final = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
 _WORD: Final = re.compile(r"[^\W_](?:[\w-]*\w)?")
 # Lines of a Python traceback: where, and which exception. They name no network.
 _TRACE: Final = re.compile(
@@ -146,14 +148,10 @@ class Anonymiser:
 
 
 def _decoded(text: str) -> str:
-    """Return a text without percent-encoding but of what would break its line.
-
-    A link in a link, such as where a sign-in leads, is encoded once more.
-    """
-    while (plain := _ESCAPED.sub(lambda match: _shown(match[0]), text)) != text:
-        text = plain
-    return text
+    """Return a text without percent-encoding but of what would break its line."""
+    return _ESCAPED.sub(lambda match: _shown(match[0]), text)
 
 
 def _shown(escaped: str) -> str:
-    return "".join(c if c.isprintable() else quote(c) for c in unquote(escaped))
+    plain = unquote(_TWICE.sub("%", escaped))
+    return "".join(char if char.isprintable() else quote(char) for char in plain)

@@ -193,6 +193,7 @@ def test_the_state_tells_what_is_to_come(api: Api):
     assert api.post(f"{one}/replay", {"from": "then"}).status in (400, 422)
     assert api.post(f"{one}/replay", {}).fields.keys() == {"from"}
     assert api.post(f"{one}/replay", {"from": None}).fields.keys() == {"from"}
+    ok(api.delete(f"{one}/replay"))
     assert api.post(f"{one}/replay", {"from": "-1h", "until": None}).status == 200
     blank = api.post(f"{one}/replay", {"from": "-1h", "until": ""})
     assert blank.fields.keys() == {"until"}

@@ -10,6 +10,7 @@ from meshmgmt.mesh import Mesh, affected
 from meshmgmt.mesh.hints import hints
 from meshmgmt.mesh.result import NetworkMap
 from meshmgmt.mesh.snapshot import Snapshot
+from tests.explain.pure import machine, with_peer
 from tests.mesh import naive
 from tests.mesh.meshes import NOW, snapshots
 from tests.mesh.test_reach import account
@@ -160,6 +161,17 @@ def test_who_serves_a_disabled_route_is_affected_by_it():
     assert ways[0] - ways[1] == {"t"}
     for before, after in ((one, other), (other, one)):
         assert "a" in (affected(Mesh(before, NOW), Mesh(after, NOW)) or ())
+
+
+def test_who_serves_a_disabled_route_is_told_nothing_of_the_others_who_do():
+    [route] = account().routes
+    both = frozenset({"staff", "servers"})
+    off = replace(route, enabled=False, peer=None, peer_groups=both)
+    idle = {str(n): machine(str(n), f"idle-{n}", f"100.64.1.{n}") for n in range(4)}
+    plain = account(routes=(off,), policies=(), resources=())
+    one = replace(plain, peers={**plain.peers, **idle})
+    other = with_peer(one, "a", name="anew")
+    assert affected(Mesh(one, NOW), Mesh(other, NOW)) == frozenset("a")
 
 
 def shown(snapshot: Snapshot, found: NetworkMap) -> list[object]:

@@ -160,6 +160,13 @@ def test_no_address_survives(
     )
 
 
+def test_a_link_in_many_links_is_decoded_at_once():
+    name = "%" + "25" * 100_000 + "2E"
+    shown = Anonymiser().text(f"/login?next=halden{name}internal")
+    assert "halden" not in shown
+    assert "internal" not in shown
+
+
 @given(st.text(max_size=400))
 def test_any_text_is_taken(text: str):
     Anonymiser().lines(text)

@@ -123,6 +123,7 @@ class Explanation:
 
     @property
     def decided_by(self) -> Query:
+        """The query whose outcome is that of the whole look-up."""
         # By identity: another query may end alike.
         return next(query for query in self.queries if query.outcome is self.outcome)
 
