@@ -36,7 +36,9 @@ class Bucket(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
         """Return the SQL for SQLite, where % must be doubled twice."""
-        whole = "CAST(strftime('%%%%s', %(expressions)s) AS INTEGER)"
+        # Without their fraction: strftime() rounds, .9995 to the next second.
+        second = f"substr(%(expressions)s, 1, {len('2026-01-31 23:59:59')})"
+        whole = f"CAST(strftime('%%%%s', {second}) AS INTEGER)"
         return super().as_sql(
             compiler,
             connection,

@@ -1,7 +1,7 @@
 """Top groups and time series agree with adding up by hand."""
 
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 
 from events.addresses import host_of
 from events.models import AuditEvent
-from events.streams import batches
+from events.streams import batches, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.subjects import AUDIT_SUBJECT, PROXY_SUBJECT, TRAFFIC_SUBJECT
 from meshmgmt.core import clock
@@ -151,6 +151,25 @@ def test_points_stand_at_the_start_of_their_bucket(api: Api):
     assert answer.json["groups"][0]["series"] == [
         {"time": "2026-11-20T10:05:00Z", "value": 7}
     ]
+
+
+def test_the_last_instant_of_a_week_is_in_the_bucket_that_ends(api: Api):
+    last = datetime(2026, 11, 22, 23, 59, 59, 999999, tzinfo=UTC)
+    at = clock.rfc3339(last)
+    starts = {"1m": "22T23:59", "1h": "22T23:00", "1d": "22T00:00"}
+    with clock.set_to(last + timedelta(days=1)):
+        batches.ingest_events(TRAFFIC, [traffic(rx_bytes=7, window_end=at)])
+        batches.ingest_events(PROXY, [proxy(timestamp=at)])
+        AuditEvent.objects.bulk_create([AuditEvent(timestamp=last)])
+        for _ in range(2):  # from the events, then from their sums
+            for path, (width, start) in product(SUBJECTS, starts.items()):
+                query = f"bucket={width}&start_date=2026-11-22&end_date=2026-11-22"
+                [found] = api.get(f"{path}?{query}").json["groups"]
+                times = [point["time"] for point in found["series"]]
+                assert times == [f"2026-11-{start}:00Z"], path
+                following = "start_date=2026-11-23&end_date=2026-11-23"
+                assert api.get(f"{path}?{following}").json["total"] == 0
+            rollups.roll_up(least=1)
 
 
 def test_repeated_denials_are_one_row_with_their_count(api: Api):
