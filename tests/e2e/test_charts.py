@@ -1,11 +1,13 @@
 """The charts of the explorers in a real browser."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from meshmgmt.core import clock
 from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
 from tests.events.samples import traffic
 from tests.servers import Server
@@ -39,10 +41,29 @@ DRAWN = """() => {
   };
 }"""
 
+POINTS = """() => {
+  const chart = Chart.getChart("chart-series");
+  return chart.data.datasets.flatMap((dataset, n) => dataset.data.flatMap((value, at) => {
+    const point = chart.getDatasetMeta(n).data[at];
+    const x = Math.min(point.x, chart.width - 1);
+    return value ? [{ group: dataset.label, value, x, y: point.y }] : [];
+  }));
+}"""
+
 
 @pytest.fixture
-def explorer(server: Server, browser: Browser) -> Iterator[Page]:
-    """The traffic explorer on a small dark screen, with something to draw."""
+def owner(server: Server, browser: Browser) -> Iterator[Page]:
+    """A small dark screen, with the owner signed in."""
+    page = browser.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
+    page.goto(f"{server.url}/admin/login/")
+    sign_in(page, OWNER, owner_password(server))
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def explorer(server: Server, owner: Page) -> Page:
+    """The traffic explorer, with something to draw."""
     names = [
         LONG_NAME,
         f"{LONG_NAME}-01.internal",
@@ -54,13 +75,9 @@ def explorer(server: Server, browser: Browser) -> Iterator[Page]:
         for name in names
     ]
     server.ask("POST", "/api/events/network-traffic", events)
-    page = browser.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
-    page.goto(f"{server.url}/admin/login/")
-    sign_in(page, OWNER, owner_password(server))
-    page.goto(f"{server.url}/admin/events/trafficevent/")
-    page.get_by_text("in all").wait_for()
-    yield page
-    page.close()
+    owner.goto(f"{server.url}/admin/events/trafficevent/")
+    owner.get_by_text("in all").wait_for()
+    return owner
 
 
 def test_charts_write_bytes_with_units_and_follow_the_theme(explorer: Page):
@@ -80,3 +97,35 @@ def test_charts_write_bytes_with_units_and_follow_the_theme(explorer: Page):
     assert set(light["colours"]) == {light["text"]}
     assert light["text"] != dark["text"]
     assert light["background"] != dark["background"]
+
+
+def test_a_point_leads_to_the_events_that_it_counts(server: Server, owner: Page):
+    day = (clock.now() - timedelta(days=2)).date()
+    times = {
+        "one": ["10:20:29.9", "10:20:30.5", "10:40:59.999700", "11:20:10", "11:20:20"],
+        "two": ["10:40:00", "10:40:01", "10:41:00", "11:20:20.25", "11:20:20.250001"],
+    }
+    events = [
+        traffic(source={"id": name, "name": name}, window_end=f"{day}T{at}Z")
+        for name, each in times.items()
+        for at in each
+    ]
+    server.ask("POST", "/api/events/network-traffic", events)
+    span = f"start_date={day}T10:20:30.5Z&end_date={day}T11:20:20.25Z"
+    address = f"{server.url}/admin/events/trafficevent/?group_by=source&metric=flows"
+    found = []
+    for number in range(6):
+        owner.goto(f"{address}&{span}")
+        owner.get_by_text("8 flows in all").wait_for()
+        point = owner.evaluate(POINTS)[number]
+        with owner.expect_navigation():
+            place: Any = {axis: point[axis] for axis in "xy"}
+            owner.locator("#chart-series").click(position=place)
+        sources = owner.locator("[data-key] .field-source").all_inner_texts()
+        group, value = point["group"], point["value"]
+        assert [text.split()[0] for text in sources] == [group] * value
+        found.append((group, value))
+    assert found == [
+        *[("one", 1), ("one", 1), ("one", 2)],
+        *[("two", 2), ("two", 1), ("two", 1)],
+    ]

@@ -176,6 +176,19 @@
     return times;
   }
 
+  /* The dates of the events that a bucket counts: those of the summary where it begins
+     before them or ends after. Buckets are of whole seconds, events of microseconds. */
+  function counted(summary, from) {
+    const { start_date, end_date } = summary;
+    const next = from + summary.bucket_seconds * 1000;
+    const first = new Date(from).toISOString();
+    const last = new Date(next - 1).toISOString().replace("Z", "999Z");
+    return {
+      start_date: Date.parse(start_date) < from ? first : start_date,
+      end_date: Date.parse(end_date) < next ? end_date : last,
+    };
+  }
+
   function drawSeries(summary, shown) {
     const times = buckets(summary);
     const points = summary.groups.flatMap((group) => group.series);
@@ -207,14 +220,14 @@
       },
       options: {
         interaction: { mode: "nearest", axis: "x", intersect: false },
-        onClick: (_, hits) => {
-          if (!hits.length) return;
-          const from = times[hits[0].index];
-          const to = from + summary.bucket_seconds * 1000 - 1;
-          open(behind(summary.groups[hits[0].datasetIndex], {
-            start_date: new Date(from).toISOString(),
-            end_date: new Date(to).toISOString(),
-          }));
+        onClick: (event, _, chart) => {
+          // The hits are the points of all groups at one time.
+          const [hit] = chart.getElementsAtEventForMode(
+            event, "nearest", { axis: "xy", intersect: false }, true
+          );
+          if (!hit) return;
+          const group = summary.groups[hit.datasetIndex];
+          open(behind(group, counted(summary, times[hit.index])));
         },
         onHover: pointer,
         scales,
