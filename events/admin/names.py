@@ -145,9 +145,9 @@ def meant(
     wanted = fold(word)
     labelled = [Named(key, label or key) for key, label in options.items()]
     steps: tuple[Callable[[], Iterable[Named]], ...] = (
-        lambda: (each for each in labelled if fold(each.name) == wanted),
         lambda: names.exact(kinds, word),
         lambda: [Named(word, word)] if is_there(word) else (),
+        lambda: (each for each in labelled if fold(each.name) == wanted),
         lambda: (each for each in labelled if wanted in fold(each.name)),
         lambda: names.suggested(kinds, word),
         lambda: names.gone(kinds, word),

@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from events.admin import names
+from events.admin import proxy as proxies
 from events.admin.changetable import change_table, mentioned_ids
 from events.admin.objectpages import ObjectPage
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
@@ -352,6 +353,27 @@ def test_filters_take_what_people_call_it(site: Client):
         for model, typed, _ in asked
     ]
     assert found == [(model, typed, [], [rows] * 2) for model, typed, rows in asked]
+
+
+def test_a_text_that_events_have_is_not_taken_for_one_in_another_case(
+    site: Client, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(proxies, "_RECENT", 1)  # so many entries make suggestions
+    texts = {
+        "host": "Case.Example",
+        "reason": "Not Allowed",
+        "country_code": "De",
+        "service_id": "Billing",
+    }
+    other = {name: text.lower() for name, text in texts.items()}
+    newest = other | {"timestamp": moment()}
+    batches.ingest_events(PROXY, [proxy(**texts), proxy(**newest)])
+    AuditEvent.objects.bulk_create([AuditEvent(target_type="Group")])
+    asked = [(ProxyEntry, *pair) for pair in texts.items()]
+    for model, name, text in [*asked, (AuditEvent, "target_type", "Group")]:
+        answer: Any = site.get(page("changelist", model), {name: text})
+        assert answer.status_code == 200, name
+        assert answer.context["errors"] == []
 
 
 @pytest.mark.usefixtures("named")
