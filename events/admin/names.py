@@ -21,6 +21,8 @@ from meshmgmt.core.ids import is_id
 MOST: Final = 12
 """How many of several possible objects are named."""
 _GONE_ROWS: Final = 200
+_TOLD: Final = ("email", "ip", "ipv6", "fqdn", "peer_ip", "peer_fqdn")
+"""Keys of the metadata of events that tell what they are about, beside its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +105,26 @@ class Names:
         return name if name and len(self.exact(kinds, name)) == 1 else ""
 
     def gone(self, kinds: Kinds, word: str) -> list[Named]:
-        """Return deleted objects that had the name, of which the trail tells."""
-        if not kinds.kinds or kinds.key != "pk":
+        """Return deleted objects that had the word for a name, an address or an e-mail.
+
+        Only those of which the trail tells it.
+        """
+        if not kinds.kinds:
             return []
         ends = AuditEvent.objects.filter(
             activity_code__endswith=".delete", search__holds=fold(word)
         )
+        if kinds.kinds != EVERY_KIND:
+            ends = ends.filter(target_type__in=kinds.kinds)
         if len(fold(word)) < SHORTEST_INDEXED:  # or the whole trail would be read
             ends = ends.filter(id__gt=last_id() - SHORT_SEARCH_ROWS)
-        keys = (
-            event.target_id
-            for event in ends.order_by("-id")[:_GONE_ROWS]
-            if fold(event.target_name) == fold(word)
-            and (kinds.kinds == EVERY_KIND or event.target_type in kinds.kinds)
-        )
-        return [Named(key, word, "deleted") for key in dict.fromkeys(keys)]
+        found: dict[str, Named] = {}
+        for event in ends.order_by("-id")[:_GONE_ROWS]:
+            key = event.target_id if kinds.key == "pk" else event.meta.get(kinds.key)
+            texts = (event.target_name, *map(event.meta.get, _TOLD))
+            if key and fold(word) in {fold(str(text)) for text in texts if text}:
+                found.setdefault(key, Named(key, event.target_name, "deleted"))
+        return list(found.values())
 
 
 def suggestions(request: HttpRequest, kinds: Kinds | None) -> JsonResponse:
@@ -148,9 +155,9 @@ def meant(
         lambda: names.exact(kinds, word),
         lambda: [Named(word, word)] if is_there(word) else (),
         lambda: (each for each in labelled if fold(each.name) == wanted),
+        lambda: names.gone(kinds, word),
         lambda: (each for each in labelled if wanted in fold(each.name)),
         lambda: names.suggested(kinds, word),
-        lambda: names.gone(kinds, word),
     )
     # From what is surely meant to what may be: where one finds several, people choose.
     for step in steps:

@@ -25,6 +25,9 @@ from groups.models import Group
 from groups.services import group_delete
 from meshmgmt.access.models import Policy
 from meshmgmt.accounts.services.tokens import access_tokens
+from meshmgmt.accounts.services.users import user_delete
+from meshmgmt.inventory.audit import fqdn
+from meshmgmt.inventory.services.peers import peer_delete
 from tests.admin.signed_in import client_of
 from tests.events.samples import moment, proxy, traffic
 from tests.factories import group, peer, resource
@@ -400,6 +403,42 @@ def test_the_trail_of_a_deleted_group_is_found_by_its_name(site: Client):
     for name in ("target_id", "group_id"):
         answer = site.get(page("changelist", AuditEvent), {name: "interns"})
         assert answer.headers["Location"] == f"?{name}={gone.pk}"
+
+
+def test_deleted_users_and_peers_are_found_by_name_email_and_address(site: Client):
+    by, user = person("owner"), person("user", email="ann@gone.internal", name="Ann")
+    left = peer(
+        "ann-phone", ip="100.64.7.1", ipv6="fd00::7:1", dns_label="phone-of-ann"
+    )
+    peer("other", ip="100.64.7.10")  # what begins alike is not meant
+    user_delete(user_id=user.pk, by=by)
+    peer_delete(peer_id=left.pk)
+    at = [("ann-phone", left.pk), ("100.64.7.1", left.pk), ("FD00::7:1", left.pk)]
+    ends = [*at, (fqdn(left), left.pk)]
+    people = [("Ann", user.pk), ("ANN@gone.internal", user.pk)]
+    asked = [
+        (TrafficEvent, "source", ends),
+        (AuditEvent, "target_id", [*ends, *people]),
+        (AuditEvent, "initiator_id", people),
+        (ProxyEntry, "user_id", people),
+        (ProxyEntry, "source_ip", [("ann-phone", "100.64.7.1")]),
+    ]
+    for model, name, words in asked:
+        for word, meant in words:
+            answer = site.get(page("changelist", model), {name: word})
+            assert answer.status_code == 302, (model, name, word)
+            assert answer.headers["Location"] == f"?{urlencode({name: meant})}"
+
+
+def test_deleted_peers_that_had_the_same_address_are_told_apart(site: Client):
+    keys = {}
+    for name in ("first", "second"):
+        keys[name] = peer(name, ip="100.64.7.1").pk
+        peer_delete(peer_id=keys[name])
+    answer = site.get(page("changelist", TrafficEvent), {"source": "100.64.7.1"})
+    for name, key in keys.items():
+        way = f'<a href="?source={key}"><bdi>{name}</bdi></a> deleted'
+        assert way in answer.content.decode()
 
 
 def test_a_name_of_two_letters_is_looked_for_in_the_newest_events(
