@@ -1,7 +1,7 @@
 """Query parameters read strictly: a bad value is 400 and names its parameter.
 
-An empty value equals an absent one, enums ignore letter case, dates are ISO 8601 and mean
-UTC where they name no zone (decisions: Events, Query values); `-24h` is a day ago.
+An empty value equals an absent one, enums ignore letter case, dates are ISO 8601 (no weeks)
+and mean UTC where they name no zone (decisions: Events, Query values); `-24h` is a day ago.
 """
 
 import re
@@ -99,6 +99,8 @@ def parse_query_instant(text: str, *, end: bool = False) -> datetime:
         return clock.now() - timedelta(seconds=int(ago[1]) * UNITS[ago[2]])
     lost = _LOST_PLUS.fullmatch(text)
     value = (f"{lost[1]}+{lost[2]}" if lost else text).upper()
+    if "W" in value:  # which Python takes for its Monday
+        raise ValueError("a week is no date")
     try:
         day = date.fromisoformat(value)
     except ValueError:

@@ -35,6 +35,8 @@ def account_at(text: str) -> AbstractContextManager[None]:
 def moment_of(text: str) -> datetime:
     """Return the moment that a text (RFC 3339) names. Raises BadRequest for another."""
     try:
+        if "W" in text:  # which Python takes for its Monday
+            raise ValueError("a week is no date")
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             zone = "time zone, such as Z for UTC"

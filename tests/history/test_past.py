@@ -129,6 +129,8 @@ def test_one_object_and_one_that_is_gone(api: Api):
         ("yesterday", 400, "must be a time"),
         ("2026-01-01", 400, "must say its time of day and its time zone"),
         ("2026-01-01T00:00:00", 400, "must say its time zone"),
+        ("2026-W47", 400, "must be a time as RFC 3339 writes it"),
+        ("2026-W47T00:00:00Z", 400, "must be a time as RFC 3339 writes it"),
         ("0001-01-01T00:00:00%2B05:00", 400, ""),
         ("0495-05-23T18:32:04-22:17", 422, ""),
         ("2999-01-01T00:00:00Z", 422, ""),

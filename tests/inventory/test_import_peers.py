@@ -191,6 +191,7 @@ BAD: list[tuple[Any, str, str]] = [
     (line(9, local_flags={"x": 1}), "local_flags", "object of booleans"),
     (line(9, last_seen="yesterday"), "last_seen", "RFC 3339 time"),
     (line(9, last_seen="2026-01-01T00:00:00"), "last_seen", "RFC"),
+    (line(9, last_seen="2026-W47T00:00:00Z"), "last_seen", "RFC 3339 time"),
     (line(9, last_seen="0001-01-01T00:00:00+01:00"), "last_seen", "RFC"),
     (line(9, created_at="0001-01-01T00:00:00Z"), "created_at", "RFC 3339"),
     (line(9, geoname_id=-1), "geoname_id", "must be from 0"),

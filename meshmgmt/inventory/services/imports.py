@@ -254,7 +254,8 @@ def _typed(kind: str, given: Any) -> Any:
 
 
 def _moment(given: Any) -> dt.datetime | None:
-    if not isinstance(given, str):
+    # Python takes a week for its Monday.
+    if not isinstance(given, str) or "W" in given:
         return None
     try:
         moment = dt.datetime.fromisoformat(given)
