@@ -77,6 +77,14 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        """Quote what NEL (U+0085) is in: else it is read as the end of a line."""
+        style = '"' if "\x85" in data else None
+        return self.represent_scalar(self.DEFAULT_SCALAR_TAG, data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
 
 def settings(names: Names) -> Row:
     """Return the settings of the account in one level."""

@@ -12,6 +12,8 @@ import jsonschema_rs
 import pytest
 import yaml
 from django.core.management import CommandError, call_command
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groups.models import Group
 from meshmgmt.configuration.document import as_yaml, configuration
@@ -126,6 +128,11 @@ def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
         trail = Trail()
         assert run("plan", str(file))[0] == 0
         assert trail.codes == []
+
+
+@given(st.text(st.sampled_from("aé \x85\u2028\ufeff\r\n\t'\":#-")) | st.text())
+def test_any_text_is_read_as_it_was_written(text: str):
+    assert yaml.safe_load(as_yaml({"name": text})) == {"name": text}
 
 
 def test_many_entries_that_share_a_key_keep_their_order(file: Path):
