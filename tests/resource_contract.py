@@ -344,6 +344,12 @@ class ReplacedResourceContract(CreatedResourceContract):
         assert trail.codes == []
         assert api.put(one, made, **now).status == 200
 
+    def test_what_is_gone_is_not_found_whatever_is_sent(self, api: Api, where: str):
+        one = f"{where}/{self.make(api, where)['id']}"
+        ok(api.delete(one))
+        for sent in (self.body(9), {}, {"name": 5}):
+            assert api.put(one, sent).status == 404, sent
+
 
 class ResourceContract(ReplacedResourceContract):
     """Changes of the object what a body names, and leaves the rest as it is."""

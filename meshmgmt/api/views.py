@@ -332,7 +332,11 @@ class ResourceViewSet(ViewSetMixin, ApiView):
     def update(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Replace an object and return it."""
         identifier = self.identifier
-        data = self.checked(request.data, changed=True)
+        try:
+            data = self.checked(request.data, changed=True)
+        except serializers.ValidationError:
+            self.row(identifier)  # of what is not there nothing else is told
+            raise
         return replaced(self.row(self.update_object(identifier, data)))
 
     def destroy(self, request: Request, *args: Any, **kwargs: Any) -> Response:
