@@ -61,6 +61,8 @@ def main() -> int:
 
 def told(error: Exception) -> tuple[int, str]:
     """Return exit status and sentence for what an operator can mend, else no sentence."""
+    if isinstance(error, env.ConfigError):
+        return 2, str(error)
     from django.db import InterfaceError, OperationalError  # noqa: PLC0415
 
     from observability.logs.outputs import OutputError  # noqa: PLC0415

@@ -212,7 +212,8 @@ def _helpers(pattern: str, form: str) -> Callable[[str], tuple[str, ...]]:
     return parse
 
 
-_HOST: Final = r"(?:[^\s/@?#:\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\w+)"
+_NAME: Final = r"(?:[^\s/@?#:\[\]]+|\[[0-9A-Fa-f:.]+\])"
+_HOST: Final = rf"{_NAME}:(?P<port>\w+)"
 _stuns: Final = _helpers(rf"stun:{_HOST}", "stun:HOST:PORT")
 _turns: Final = _helpers(
     rf"turn:{_HOST}(?:\?transport=udp)?", "turn:HOST:PORT[?transport=udp]"
@@ -222,6 +223,17 @@ _relays: Final = _helpers(rf"rels?://{_HOST}", "rel(s)://HOST:PORT")
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    words = _words(text)
+    for word in words:
+        if not re.fullmatch(_NAME, word):
+            raise ValueError(
+                f"{word!r} is not a host name or address (one of IPv6 in brackets),"
+                " without scheme and port"
+            )
+    return words
 
 
 def _networks(text: str) -> tuple[Network, ...]:
@@ -308,10 +320,7 @@ def _collector(text: str) -> str:
 
 def _is_address(text: str, scheme: str) -> bool:
     """Tell whether `text` is SCHEME://HOST[:PORT][/PATH]; `scheme` is a pattern."""
-    match = re.fullmatch(
-        rf"{scheme}://(?:[^\s/@?#:\[\]]+|\[[0-9A-Fa-f:.]+\])(?::(\w+))?(/[^\s#]*)?",
-        text,
-    )
+    match = re.fullmatch(rf"{scheme}://{_NAME}(?::(\w+))?(/[^\s#]*)?", text)
     return match is not None and (match[1] is None or _is_port(match[1]))
 
 
@@ -380,7 +389,7 @@ class Config:
     bind: str = _setting(parse_bind, "127.0.0.1:8000")
     workers: int = _setting(_whole(1, 512), 2)
     threads: int = _setting(_whole(1, 512), 8)
-    allowed_hosts: tuple[str, ...] = _setting(_words, ())
+    allowed_hosts: tuple[str, ...] = _setting(_hosts, ())
     trusted_proxies: tuple[Network, ...] = _setting(_networks, ())
     csrf_trusted_origins: tuple[str, ...] = _setting(_origins, ())
     cors_allowed_origins: tuple[str, ...] = _setting(_any_or_origins, ())
@@ -460,6 +469,10 @@ _NEEDS: Final = (
     ("GRPC_KEY", "GRPC_CERTIFICATE", ""),
     ("TURN_URLS", "TURN_SECRET", ""),
     ("RELAY_URLS", "RELAY_SECRET", ""),
+    *(
+        (f"OIDC_{name}", "OIDC_ISSUER", "")
+        for name in ("CLIENT_ID", "CLIENT_SECRET", "AUDIENCE", "OWNER", "ROLE_CLAIM")
+    ),
 )
 """What each needs beside it, and how that has to begin."""
 

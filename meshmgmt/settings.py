@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -33,15 +34,27 @@ def _keep_private(folder: Path, *names: str) -> None:
             path.chmod(mode)
 
 
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    """Write into the folder of data, made if need be. Raises ConfigError if one cannot."""
+    folder = SVC.data_dir
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        fault = f"SVC_DATA_DIR: cannot use {str(folder)!r}: {error.strerror}"
+        raise env.ConfigError([fault]) from error
+
+
 def _secret_key() -> str:
     """Return the configured key, or one made once and kept in the data folder."""
     if SVC.secret_key:
         return SVC.secret_key
     path = SVC.data_dir / "secret_key"
     if not path.exists():
-        SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Linked: a process that starts beside this one keeps its key if it was faster.
         with (
+            _writing(),
             contextlib.suppress(FileExistsError),
             files.written(path, path.hardlink_to) as file,
         ):
@@ -58,8 +71,8 @@ def _database() -> dict[str, Any]:
         return {**_postgresql("SVC_DATABASE_URL", url), "POOLER": _pooler()}
     if url:
         return _sqlite(unquote(url.removeprefix(env.SQLITE)))
-    SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return _sqlite(str(SVC.data_dir / DATABASE_FILE))
+    with _writing():
+        return _sqlite(str(SVC.data_dir / DATABASE_FILE))
 
 
 def _postgresql(name: str, url: str) -> dict[str, Any]:

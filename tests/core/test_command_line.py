@@ -108,6 +108,7 @@ def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path):
     [
         ("DATABASE_URL", "postgresql://u:p@127.0.0.1:1/x", 3, "cannot be used: conn"),
         ("LOG_FILE", "/", 2, "log output '/' is not writable"),
+        ("DATA_DIR", "/proc/x", 2, "SVC_DATA_DIR: cannot use '/proc/x': No such file"),
     ],
 )
 def test_what_an_operator_can_mend_is_said_in_one_sentence(

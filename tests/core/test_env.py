@@ -132,6 +132,10 @@ def test_a_database_of_places_is_checked_with_the_other_settings(tmp_path: Path)
 
 # What a variable holds, and where it is found then.
 READ = [
+    *(
+        ("ALLOWED_HOSTS", host, "allowed_hosts", (host,))
+        for host in ("mesh.test", ".mesh.test", "*", "192.0.2.1", "[::1]", "höst.test")
+    ),
     ("LOG_LEVEL", "WARNING", "log_level", "warn"),
     ("LOG_LEVEL", "critical", "log_level", "fatal"),
     ("LOG_LEVEL", "Trace", "log_level", "trace"),
@@ -187,7 +191,13 @@ REFUSED = [
     ("TRAFFIC_RETENTION_DAYS", "1000000", "days from 1 to 36500, or off"),
     ("FLOW_INTERVAL", "0", "SVC_FLOW_INTERVAL: "),
     ("FLOW_INTERVAL", "2.5", "SVC_FLOW_INTERVAL: "),
+    *(
+        ("ALLOWED_HOSTS", f"mesh.test, {host}", f"'{host}' is not a host name")
+        for host in ("http://mesh.test", "mesh.test:443", "mesh.test/", "::1")
+    ),
     # Half a setting.
+    ("OIDC_CLIENT_ID", "mesh", "SVC_OIDC_CLIENT_ID needs SVC_OIDC_ISSUER"),
+    ("OIDC_OWNER", "a@mesh.test", "SVC_OIDC_OWNER needs SVC_OIDC_ISSUER"),
     ("DATABASE_POOLER_URL", "postgresql://pooler:6432/mesh", "needs SVC_DATABASE_URL"),
     ("DATABASE_REPLICA_URL", "postgresql://standby/mesh", "needs SVC_DATABASE_URL"),
     ("GRPC_KEY", __file__, "SVC_GRPC_KEY needs SVC_GRPC_CERTIFICATE"),
