@@ -1,6 +1,6 @@
 """The audit trail, and what proves it: its tree, the keys that sign it, signed heads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Final, NoReturn
 
 from django.db import models
@@ -27,10 +27,21 @@ def trail_text(event: Any) -> str:
             event.initiator_email,
             event.target_id,
             *(str(value) for value in event.meta.values()),
+            *_texts(event.changes),
             event.source_address,
+            event.token_id,
             event.request_id,
         )
     )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in what JSON can say, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 class TrailTextField(models.TextField):  # type: ignore[type-arg]  # not at run time

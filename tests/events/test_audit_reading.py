@@ -43,6 +43,13 @@ MORE = ["target_type", "changes", "request_id", "source_address", "token_id"]
 Event = dict[str, Any]
 
 
+def changes_of(number: int) -> Event:
+    return {
+        "name": {"before": f"Öld {number}", "after": f"thing {number}"},
+        "peers": {"added": [f"peer-{number % 5}"], "removed": []},
+    }
+
+
 def trail(count: int = 60) -> None:
     """Write events, two at each time, with ids that do not always follow the times."""
     AuditEvent.objects.bulk_create(
@@ -55,10 +62,10 @@ def trail(count: int = 60) -> None:
             target_id=f"object-{number % 7}",
             target_type="group",
             meta={"name": f"thing {number}"},
-            changes={"name": {"before": None, "after": f"thing {number}"}},
+            changes=changes_of(number),
             request_id=f"req{number:03d}",
             source_address="192.0.2.1",
-            token_id="tok",
+            token_id=f"tok-{number % 4}",
         )
         for number in range(count)
     )
@@ -191,9 +198,9 @@ def test_one_event_shows_before_and_after(api: Api):
     event = api.get(f"{PATH}/{row.id}").json
     assert list(event) == list(AuditEventDetailSerializer().fields)
     assert sorted(event) == sorted([*LISTED, *MORE])
-    assert event["changes"] == {"name": {"before": None, "after": "thing 3"}}
+    assert event["changes"] == changes_of(3)
     told = event["request_id"], event["source_address"], event["token_id"]
-    assert told == ("req003", "192.0.2.1", "tok")
+    assert told == ("req003", "192.0.2.1", "tok-3")
 
 
 def test_an_id_is_spelt_one_way_alone(api: Api):
@@ -240,7 +247,7 @@ def test_an_export_of_lines_holds_everything(api: Api, monkeypatch: pytest.Monke
     events = [orjson.loads(line) for line in answer.body.splitlines()]
     listed = ids(api.get(f"{PATH}?activity_code=group.*"))
     assert [event["id"] for event in events] == listed
-    assert events[0]["changes"]["name"]["before"] is None
+    assert events[0]["changes"]["name"]["before"].startswith("Öld")
 
 
 def test_an_export_as_csv_holds_everything_and_runs_no_formula(api: Api):
@@ -302,10 +309,13 @@ def matches(event: Event, name: str, value: str) -> bool:
     texts = [event[key] for key in ("activity_code", "activity", "initiator_id")]
     texts += [event[key] for key in ("initiator_name", "initiator_email", "target_id")]
     texts += [*event["meta"].values(), event["source_address"], event["request_id"]]
+    changes = event["changes"]
+    texts += [changes["name"]["before"], *changes["peers"]["added"], event["token_id"]]
     return any(value.casefold() in text.casefold() for text in texts)
 
 
 PARTS = ["MÜLLER", "0%", "_1", "straße", "thing 1", "u1@", "req00", "ADD", "zz"]
+PARTS += ["öld 1", "PEER-3", "tok-2"]
 moments = st.integers(-2, 31).map(lambda n: (START + timedelta(minutes=n)).isoformat())
 questions = st.fixed_dictionaries(
     {},
