@@ -9,6 +9,7 @@ from dns.services.zones import zones
 from groups.admin import GroupForm
 from groups.models import Group, GroupResource
 from groups.services import change_groups_of_peers, group_update
+from meshmgmt.access.services.policies import posture_checks
 from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import client_of, errors_of, opened
 from tests.factories import group, groups_of_peer, peers
@@ -171,3 +172,17 @@ def test_unreadable_marks_are_no_failure(client: Client, seen: str):
     late = {**opened(client, at(team)), "seen": seen}
 
     assert client.post(at(team), late).status_code in {200, 302}
+
+
+def test_programs_of_a_posture_check_changed_meanwhile_stay(client: Client):
+    versions = {"nb_version_check": {"min_version": "1.0"}}
+    programs = {"process_check": {"processes": [{"linux_path": "/usr/bin/agent"}]}}
+    check = posture_checks.create({"name": "old", "checks": versions})
+    path = f"/admin/access/posturecheck/{check.pk}/change/"
+    late = opened(client, path)
+    posture_checks.update(check.pk, {"checks": {**versions, **programs}})
+
+    assert client.post(path, {**late, "name": "new"}).status_code == 302
+
+    check.refresh_from_db()
+    assert (check.name, check.checks) == ("new", {**versions, **programs})

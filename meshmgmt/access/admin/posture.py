@@ -46,6 +46,14 @@ def _action(what: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, choices=choices, required=False)
 
 
+class ProcessesField(LinesField):
+    """Programs, one per line, each with its path by system."""
+
+    def clean(self, value: Any) -> Any:
+        """Return the paths of each. Raises ValidationError for lines without."""
+        return [_process(line) for line in super().clean(value)]
+
+
 class PostureCheckForm(ServiceForm):
     """A check; conditions that are left empty are none."""
 
@@ -61,7 +69,7 @@ class PostureCheckForm(ServiceForm):
         label="Networks", help_text="Networks that peers are in, such as 10.1.0.0/16."
     )
     range_action = _action("networks")
-    processes = LinesField(
+    processes = ProcessesField(
         label="Running programs",
         help_text="A program per line, with its path by system:"
         r" linux: /usr/bin/agent | mac: /Applications/Agent | windows: C:\agent.exe",
@@ -74,9 +82,6 @@ class PostureCheckForm(ServiceForm):
         super().__init__(*args, **kwargs)
         if not self.adding:
             self.initial.update(_fields_of(self.instance.checks))
-
-    def clean_processes(self) -> list[dict[str, str]]:
-        return [_process(line) for line in self.cleaned_data["processes"]]
 
     def apply(self, data: dict[str, Any]) -> Any:
         try:
