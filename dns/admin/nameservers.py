@@ -52,9 +52,6 @@ def _server(line: str) -> Server:
 class NameserverGroupForm(ServiceForm):
     resource = nameserver_groups
 
-    description = forms.CharField(
-        required=False, strip=False, widget=forms.Textarea(attrs={"rows": 2})
-    )
     nameservers = NameserversField(
         help_text="1 to 3 DNS servers, one per line: an address and, after a blank, the"
         " port when it is not 53."

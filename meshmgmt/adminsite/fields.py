@@ -1,4 +1,4 @@
-"""Form fields of the admin site for what our objects hold: ordered lists."""
+"""Form fields of the admin site for what our objects hold: texts, ordered lists."""
 
 import re
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelectMultiple
 from django.db import models
 from django.db.models import Q
+from django.forms.boundfield import BoundField
 from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
 from django.http import HttpRequest
@@ -18,6 +19,42 @@ from django.http import HttpRequest
 from meshmgmt.core.durations import total, words
 
 GONE: Final = "somebody else removed it meanwhile: open the page anew"
+
+_ONE_LINE: Final = {"text", "search", "tel", "url", "email", "password"}
+_TRIMMED: Final = {"url", "email"}
+_BLANKS: Final = "\t\n\f\r "
+
+
+def as_sent(widget: forms.Widget, text: str) -> str:
+    """Return what a browser sends of a text that a page shows, with `\\n` for line ends.
+
+    Inputs of one line lose line breaks, some the blanks at both ends: see "value
+    sanitization algorithm" in the HTML standard.
+    """
+    kind = getattr(widget, "input_type", "")
+    text = _with_line_feeds(text)
+    if kind in _ONE_LINE:
+        text = text.replace("\n", "")
+    return text.strip(_BLANKS) if kind in _TRIMMED else text
+
+
+def _with_line_feeds(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class KeptField(BoundField):
+    """A field of a form: what it shows stays to the letter unless somebody edits it."""
+
+    @property
+    def data(self) -> Any:
+        """Return what was meant by what a browser sent."""
+        sent = super().data
+        if not isinstance(sent, str):
+            return sent
+        widget, shown = self.field.widget, self.field.prepare_value(self.initial)
+        if isinstance(shown, str) and as_sent(widget, shown) == as_sent(widget, sent):
+            return shown
+        return _with_line_feeds(sent)
 
 
 class OrderedAutocomplete(AutocompleteSelectMultiple):

@@ -31,7 +31,7 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.adminsite import home, menu, stale, trail
 from meshmgmt.adminsite.bulk import BulkAction
-from meshmgmt.adminsite.fields import part_asked
+from meshmgmt.adminsite.fields import KeptField, part_asked
 from meshmgmt.adminsite.lists import ListAdmin
 from meshmgmt.adminsite.look import spelt
 from meshmgmt.core.errors import ServiceError
@@ -50,6 +50,11 @@ def refused(page: Any, request: HttpRequest, obj: Any = None) -> bool:
     return False
 
 
+def _has_ends(value: Any) -> bool:
+    """Tell whether a value is a text with blanks at its ends."""
+    return isinstance(value, str) and value != value.strip()
+
+
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
     """A form that writes through a `resource`, or whose `apply()` calls a service.
 
@@ -62,6 +67,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
 
     field_names: dict[str, str] = {}
     resource: "ClassVar[Resource[Any] | None]" = None
+    bound_field_class = KeptField
     reads_lists = False
     """Whether the form itself reads the lists that it shows."""
 
@@ -71,6 +77,12 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         listed = {} if self.adding or self.reads_lists else lists(own)
         for name in listed.keys() & self.fields.keys():
             self.initial.setdefault(name, member_keys(listed[name], self.instance))
+        if "description" in self.fields:  # of whatever it is: it may have lines
+            self.fields["description"].widget = forms.Textarea(attrs={"rows": 2})
+        for name, field in self.fields.items():
+            # What was stored with blanks at its ends may have them.
+            if isinstance(field, forms.CharField) and _has_ends(self.initial.get(name)):
+                field.strip = False
 
     @property
     def adding(self) -> bool:
@@ -266,7 +278,8 @@ class ServiceAdmin(ListAdmin):
         self, db_field: Any, request: HttpRequest, **kwargs: Any
     ) -> Any:
         """Return the field of a column; texts are the resource's rules to judge."""
-        free = isinstance(db_field, models.CharField) and not db_field.choices
+        is_text = isinstance(db_field, models.CharField | models.TextField)
+        free = is_text and not db_field.choices
         if free and getattr(self.form, "resource", None):
             kwargs |= {"required": False, "strip": False, "max_length": None}
         return super().formfield_for_dbfield(db_field, request, **kwargs)

@@ -11,13 +11,14 @@ from typing import Any
 
 from django import forms
 
+from meshmgmt.adminsite.fields import as_sent
 from meshmgmt.adminsite.trail import trail
 
 
 def marks(form: forms.BaseForm) -> dict[str, str]:
     """Return a mark of the value that each field of an unchanged form sends."""
     return {
-        name: _mark(_as_sent(form, name))
+        name: _mark(field, _shown(form, name))
         for name, field in form.fields.items()
         if not field.disabled
     }
@@ -45,11 +46,11 @@ def take_over(form: forms.BaseForm, now: forms.BaseForm, sent: str) -> list[str]
     for name in stored.keys() & seen.keys():
         if stored[name] == seen[name]:
             continue
-        mine = _mark(form[name].data)
+        field = form.fields[name]
+        mine = _mark(field, form[name].data)
         # Untouched here: what others made of it holds.
         if mine == seen[name]:
-            raw = _as_sent(now, name)
-            form.cleaned_data[name] = form.fields[name].clean(raw)
+            form.cleaned_data[name] = field.clean(_shown(now, name))
         elif mine != stored[name]:
             both.append(name)
     return sorted(both)
@@ -70,22 +71,23 @@ def refusal(form: forms.BaseForm, key: str) -> str:
     )
 
 
-def _as_sent(form: forms.BaseForm, name: str) -> Any:
+def _shown(form: forms.BaseForm, name: str) -> Any:
     field = form.fields[name]
     return field.prepare_value(form.get_initial_for_field(field, name))
 
 
-def _mark(value: Any) -> str:
+def _mark(field: forms.Field, value: Any) -> str:
     # Enough to see a difference; whoever forges one only fools themselves.
-    return hashlib.sha256(_text(value).encode()).hexdigest()[:12]
+    text = _text(field.widget, value)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _text(value: Any) -> str:
-    """Return a value as its widget sends it: texts, with the line ends of forms."""
+def _text(widget: forms.Widget, value: Any) -> str:
+    """Return a value as its widget sends it."""
     if isinstance(value, list | tuple):
-        return "\0".join(map(_text, value))
+        return "\0".join(_text(widget, each) for each in value)
     if value is None or value is False:
         return ""
     if value is True:
         return "on"
-    return str(value).replace("\r\n", "\n").strip()
+    return as_sent(widget, str(value))

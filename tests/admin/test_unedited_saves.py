@@ -1,0 +1,293 @@
+"""A form that is saved as a browser showed it changes no text that nobody touched."""
+
+from html.parser import HTMLParser
+from typing import Final
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from groups.models import Group
+from groups.services import group_update
+from meshmgmt.accounts.models import Account, User
+from tests.api_client import Api
+from tests.factories import Trail, account_settings, group, peer
+from tests.resource_contract import Body, ok
+
+pytestmark = pytest.mark.django_db
+
+ODD: Final = (
+    "Line one\nLine two",
+    "\nCR LF\r\n\r\nCR\rend\n",
+    " \t blanks at the ends\u0085\u00a0\x1f ",
+)
+"""Texts of which a browser or Django sends or keeps less than they are."""
+BREAKS: Final = ODD[0]
+_TEXTS: Final = {"text", "search", "tel", "url", "email", "password"}
+_BOXES: Final = {"checkbox", "radio"}
+_BUTTONS: Final = {"submit", "button", "image", "reset", "file"}
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    browser = Client()
+    browser.force_login(owner)
+    return browser
+
+
+def bodies(text: str) -> dict[str, Body]:
+    """Return a body with odd texts for each address of the API."""
+    team, machine = group("team").pk, peer("machine").pk
+    named = {"name": text, "description": text, "enabled": True}
+    sides = {"sources": [team], "destinations": [team]}
+    rule = {**named, **sides, "action": "accept", "protocol": "all"}
+    return {
+        "access/policy": {**named, "rules": [{**rule, "bidirectional": True}]},
+        "access/posturecheck": {
+            **named,
+            "checks": {"nb_version_check": {"min_version": "1.0"}},
+        },
+        "access/route": {
+            **named,
+            "network_id": text,
+            "network": "10.1.0.0/16",
+            "peer": machine,
+            "groups": [team],
+            "metric": 100,
+            "masquerade": True,
+            "keep_route": False,
+        },
+        "accesstests/accesstest": {
+            **named,
+            "name": "promise",  # of which no control characters are taken
+            "kind": "access",
+            "protocol": "all",
+            "source": {"kind": "group", "id": team},
+            "destination": {"kind": "group", "id": team},
+            "expect": "reach",
+        },
+        "dns/nameservergroup": {
+            **named,
+            "nameservers": [{"ip": "1.1.1.1", "ns_type": "udp", "port": 53}],
+            "groups": [team],
+            "primary": True,
+            "domains": [],
+            "search_domains_enabled": False,
+        },
+        "groups/group": {"name": text, "peers": [machine]},
+        "inventory/network": named,
+    }
+
+
+ADDRESSES: Final = {
+    "access/policy": "policies",
+    "access/posturecheck": "posture-checks",
+    "access/route": "routes",
+    "accesstests/accesstest": "access-tests",
+    "dns/nameservergroup": "dns/nameservers",
+    "groups/group": "groups",
+    "inventory/network": "networks",
+}
+
+
+def made_by(api: Api, kind: str, text: str) -> tuple[str, Body]:
+    """Make an object; return its address and what the API shows of it."""
+    address = f"/api/{ADDRESSES[kind]}"
+    made = ok(api.post(address, bodies(text)[kind]))
+    address = f"{address}/{made['id']}"
+    return address, ok(api.get(address))
+
+
+def page_of(kind: str, key: str) -> str:
+    return f"/admin/{kind}/{key}/change/"
+
+
+def in_browser(client: Client, page: str, **typed: str) -> list[tuple[str, str]]:
+    """Return what a browser sends for a page of which some inputs were `typed` anew.
+
+    As the HTML standard has it: inputs of one line lose line breaks, those for addresses
+    blanks at their ends too, and all line breaks are sent as CR LF.
+    """
+    shown = client.get(page)
+    assert shown.status_code == 200
+    # What reads HTML takes every line end for LF.
+    form = FormReader(shown.content.decode().replace("\r\n", "\n").replace("\r", "\n"))
+    return [
+        (name, typed.get(name, value).replace("\n", "\r\n"))
+        for name, value in form.sent
+    ]
+
+
+class FormReader(HTMLParser):
+    """The inputs of a page's main form, as a browser would send them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.sent: list[tuple[str, str]] = []
+        self._inside, self._select, self._textarea = False, "", ""
+        self.feed(page)
+
+    def handle_starttag(
+        self, tag: str, attributes: list[tuple[str, str | None]]
+    ) -> None:
+        found = {name: value or "" for name, value in attributes}
+        name, value = found.get("name", ""), found.get("value", "")
+        if tag == "form":
+            self._inside = found.get("id", "").endswith("_form")
+        elif not self._inside:
+            return
+        elif tag == "select":
+            self._select = name
+        elif tag == "option" and "selected" in found:
+            self.sent.append((self._select, value))
+        elif tag == "textarea":
+            self.sent.append((name, ""))
+            self._textarea = name
+        elif tag == "input" and name:
+            self._input(name, value, found)
+
+    def _input(self, name: str, value: str, found: dict[str, str]) -> None:
+        kind = found.get("type", "text")
+        if kind in _BUTTONS or (kind in _BOXES and "checked" not in found):
+            return
+        if kind in _BOXES:
+            value = found.get("value", "on")
+        self.sent.append((name, value.replace("\n", "") if kind in _TEXTS else value))
+
+    def handle_data(self, data: str) -> None:
+        if self._textarea:
+            name, text = self.sent.pop()
+            self.sent.append((name, text + data))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._inside = False
+        elif tag == "textarea" and self._textarea:
+            name, text = self.sent.pop()
+            self.sent.append((name, text.removeprefix("\n")))
+            self._textarea = ""
+
+
+def save(client: Client, page: str, sent: list[tuple[str, str]]) -> None:
+    answer = client.post(
+        page, urlencode(sent), content_type="application/x-www-form-urlencoded"
+    )
+    found = answer.context["errors"] if answer.status_code == 200 else ""
+    assert answer.status_code == 302, found
+
+
+@pytest.mark.parametrize("text", ODD, ids=["line", "line ends", "blank ends"])
+@pytest.mark.parametrize("kind", ADDRESSES)
+def test_texts_stay_to_the_letter(client: Client, api: Api, kind: str, text: str):
+    address, before = made_by(api, kind, text)
+    page, trail = page_of(kind, before["id"]), Trail()
+
+    save(client, page, in_browser(client, page))
+
+    assert trail.codes == []
+    assert ok(api.get(address)) == before
+
+
+@pytest.mark.parametrize("kind", ADDRESSES)
+def test_a_description_stays_when_the_rest_is_edited(
+    client: Client, api: Api, kind: str
+):
+    address, before = made_by(api, kind, BREAKS)
+    page = page_of(kind, before["id"])
+    name = "network_id" if "network_id" in before else "name"
+
+    save(client, page, in_browser(client, page, **{name: "other"}))
+
+    assert ok(api.get(address)) == {**before, name: "other"}
+
+
+@pytest.mark.parametrize("kind", sorted(ADDRESSES.keys() - {"groups/group"}))
+def test_a_description_of_lines_is_written_as_lines(
+    client: Client, api: Api, kind: str
+):
+    address, before = made_by(api, kind, "plain")
+    page = page_of(kind, before["id"])
+    typed = "two\nlines"
+
+    save(client, page, in_browser(client, page, description=typed))
+
+    assert ok(api.get(address)) == {**before, "description": typed}
+
+
+def test_descriptions_of_rules_are_written_and_kept_as_lines(client: Client, api: Api):
+    address, before = made_by(api, "access/policy", BREAKS)
+    page = page_of("access/policy", before["id"])
+    changed = {"rules-0-description": "two\nlines"}
+
+    save(client, page, in_browser(client, page, **changed))
+    [rule] = ok(api.get(address))["rules"]
+    assert rule == {**before["rules"][0], "description": "two\nlines"}
+    save(client, page, in_browser(client, page, **{"rules-0-rule_name": "other"}))
+
+    [rule] = ok(api.get(address))["rules"]
+    assert rule == {
+        **before["rules"][0],
+        "name": "other",
+        "description": "two\nlines",
+    }
+
+
+@pytest.mark.parametrize("text", ODD, ids=["line", "line ends", "blank ends"])
+def test_resources_of_networks_and_rules_that_name_them_stay(
+    client: Client, api: Api, text: str
+):
+    whole = ok(api.post("/api/networks", {"name": "office"}))
+    address = f"/api/networks/{whole['id']}/resources"
+    body = {"name": text, "description": text, "address": "10.0.0.7", "enabled": True}
+    made = ok(api.post(address, {**body, "groups": []}))
+    policy, _ = made_by(api, "access/policy", "plain")
+    body = ok(api.get(policy))
+    target = {"id": made["id"], "type": made["type"]}
+    [rule] = body["rules"]
+    rule |= {"destinations": None, "destinationResource": target, "name": text}
+    before = ok(api.put(policy, body))
+    pages = [
+        page_of("inventory/networkresource", made["id"]),
+        page_of("access/policy", before["id"]),
+    ]
+    stored, trail = ok(api.get(f"{address}/{made['id']}")), Trail()
+
+    for page in pages:
+        save(client, page, in_browser(client, page))
+    opened = in_browser(client, pages[1], **{"rules-0-description": "edited"})
+    save(client, pages[1], opened)
+
+    assert ok(api.get(f"{address}/{made['id']}")) == stored
+    [rule] = before["rules"]
+    assert ok(api.get(policy))["rules"] == [{**rule, "description": "edited"}]
+    assert trail.codes == ["policy.update", "rule.update"]
+
+
+def test_blanks_at_the_ends_of_a_setting_stay(client: Client):
+    account_settings(jwt_groups_claim_name=" groups ")
+    page, trail = page_of("accounts/account", Account.objects.get().pk), Trail()
+
+    save(client, page, in_browser(client, page))
+
+    assert Account.objects.get().jwt_groups_claim_name == " groups "
+    assert trail.codes == []
+
+
+def test_blanks_are_taken_away_and_added_by_hand(client: Client):
+    stored = group(" blanks ")
+    page = page_of("groups/group", stored.pk)
+
+    for name in ("blanks", "blanks "):
+        save(client, page, in_browser(client, page, name=name))
+        assert Group.objects.get(pk=stored.pk).name == name
+
+
+def test_a_name_with_a_line_break_changed_meanwhile_is_taken_over(client: Client):
+    stored = group("old")
+    page = page_of("groups/group", stored.pk)
+    late = in_browser(client, page)
+    group_update(group_id=stored.pk, name=BREAKS, peers=None, resources=[])
+
+    save(client, page, late)
+
+    assert Group.objects.get(pk=stored.pk).name == BREAKS
