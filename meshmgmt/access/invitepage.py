@@ -12,11 +12,12 @@ from django.views.decorators.debug import sensitive_variables
 
 from meshmgmt.access.selectors.enrolment import invite_facts, is_valid, open_invite
 from meshmgmt.access.services.enrolment import invite_accept, invites
+from meshmgmt.accounts.authority import check_may_enter
 from meshmgmt.accounts.forms import PasswordTwiceForm, password_field
 from meshmgmt.accounts.models import User
 from meshmgmt.api.limits import check_guess
-from meshmgmt.api.pages import error_page, serves
-from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.api.pages import error_page, sentence, serves
+from meshmgmt.core.errors import Forbidden, NotFound, ServiceError
 
 UNKNOWN: Final = (
     "this link was used already, was replaced or taken back, or is not complete. If you"
@@ -85,8 +86,11 @@ def _page(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _welcomed(request: HttpRequest, user: User) -> HttpResponse:
-    """Lead to the sign-in page whoever may enter the admin site."""
-    if user.is_staff:
-        messages.success(request, f"Welcome, {user.name}: you can sign in now.")
-        return HttpResponseRedirect(reverse("admin:login"))
-    return render(request, "pages/invited.html", {"title": f"Welcome, {user.name}"})
+    """Lead to the sign-in page whoever may enter the admin site; tell others why not."""
+    try:
+        check_may_enter(user)
+    except Forbidden as error:
+        facts = {"title": f"Welcome, {user.name}", "why_not": sentence(error.message)}
+        return render(request, "pages/invited.html", facts)
+    messages.success(request, f"Welcome, {user.name}: you can sign in now.")
+    return HttpResponseRedirect(reverse("admin:login"))

@@ -7,6 +7,7 @@ holds the database anyway. All raise Forbidden.
 from typing import Any
 
 from meshmgmt.accounts.models import User
+from meshmgmt.api.permissions import check_active
 from meshmgmt.core.errors import Forbidden, InvalidArgument
 from meshmgmt.core.roles import Role
 
@@ -17,6 +18,15 @@ def viewer_of(request: Any) -> User:
     """Return who sends a request that permissions, or the admin site, have let in."""
     assert isinstance(request.user, User)
     return request.user
+
+
+def check_may_enter(user: User) -> None:
+    """Only who may act, and read something, enters the admin site."""
+    check_active(user)
+    if not user.is_staff:
+        raise Forbidden(
+            f"there is nothing here for the role {user.role}: you sign in on your machine"
+        )
 
 
 def check_may_touch(by: User | None, user: User) -> None:

@@ -7,9 +7,11 @@ from django.contrib.auth.backends import BaseBackend
 from django.db import DatabaseError
 from django.http import HttpRequest
 
+from meshmgmt.accounts.authority import check_may_enter
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc.configured import is_configured
 from meshmgmt.accounts.services.passwords import password_check
+from meshmgmt.core.errors import Forbidden
 from meshmgmt.core.queries import Prepared, columns_of, loaded
 from observability import idp
 
@@ -30,9 +32,10 @@ class RoleBackend(BaseBackend):
         password: str | None = None,
         **kwargs: Any,
     ) -> User | None:
-        """Return the user, None when e-mail or password is wrong or they may not act.
+        """Return the user, None when e-mail or password is wrong.
 
-        Raises TooManyRequests, Unavailable.
+        Raises Forbidden when both are right and the user may not enter all the same,
+        TooManyRequests, Unavailable.
         """
         if not username or password is None:
             return None
@@ -41,6 +44,10 @@ class RoleBackend(BaseBackend):
             user = _checked(username, password)
         except DatabaseError:
             idp.request_failed()
+            raise
+        except Forbidden as error:
+            log.warning("sign-in refused: %s", error.message)
+            idp.request_refused()
             raise
         if user is None:
             idp.request_refused()
@@ -65,9 +72,6 @@ def _checked(email: str, password: str) -> User | None:
         return None
     # Without a provider nobody could come in any more, so it does not count.
     if is_configured() and Account.objects.filter(local_auth_disabled=True).exists():
-        log.warning("sign-in refused: the account lets people in by the provider alone")
-        return None
-    if not user.is_active:
-        log.warning("sign-in refused: the user is blocked or pending approval")
-        return None
+        raise Forbidden("no passwords are taken here: use the identity provider")
+    check_may_enter(user)
     return user

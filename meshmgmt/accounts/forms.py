@@ -10,19 +10,31 @@ from django.http import HttpRequest, HttpResponse
 
 from meshmgmt.api.exceptions import RETRY_SECONDS
 from meshmgmt.api.pages import sentence
-from meshmgmt.core.errors import ServiceError, TooManyRequests, Unavailable
+from meshmgmt.core.errors import (
+    Forbidden,
+    ServiceError,
+    TooManyRequests,
+    Unavailable,
+)
 
 
 class SignInForm(AdminAuthenticationForm):
-    """E-mail address and password; `refusal` is why they were not looked at."""
+    """E-mail address and password.
 
+    `refusal` is why they were not looked at, or why they are no use though they are right.
+    """
+
+    error_messages = {
+        **AdminAuthenticationForm.error_messages,
+        "invalid_login": "The e-mail address or password is wrong.",
+    }
     refusal: ServiceError | None = None
 
     def clean(self) -> dict[str, Any]:
-        """Sign in, or show why that has to wait."""
+        """Sign in, or show why that has to wait or is refused."""
         try:
             data: dict[str, Any] = super().clean()
-        except (TooManyRequests, Unavailable) as error:
+        except (Forbidden, TooManyRequests, Unavailable) as error:
             self.refusal = error
             raise ValidationError(sentence(error.message)) from error
         return data
@@ -32,13 +44,14 @@ admin.site.login_form = SignInForm
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Show the page; 429 or 503 with Retry-After when the password was not looked at."""
+    """Show the page; 403 to who may not enter, 429 or 503 to who is to come again."""
     response: Any = admin.site.login(request)
     form = (getattr(response, "context_data", None) or {}).get("form")
     refusal = getattr(form, "refusal", None)
     if refusal is not None:
         # Django answers 200 with the form; scripts go by the status.
         response.status_code = refusal.status
+    if isinstance(refusal, TooManyRequests | Unavailable):
         response["Retry-After"] = str(getattr(refusal, "retry_after", RETRY_SECONDS))
     return response  # type: ignore[no-any-return]
 

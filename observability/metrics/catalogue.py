@@ -147,7 +147,7 @@ histogram mesh.job.duration.ms job
 counter mesh.relay.probes.total listener result
     Handshakes made to check the relay, by listener name and result.
 counter mesh.signin.attempts.total result
-    Passwords tried, by result (ok, failed, limited, busy, error).
+    Passwords tried, by result (ok: it was right, failed, limited, busy, error).
 counter mesh.requests.limited.total caller
     Requests refused by a rate limit, by what it counts (token, user, address).
 counter mesh.delivery.events.total subscription

@@ -69,7 +69,9 @@ def test_who_joins_can_sign_in_under_the_name_they_chose():
 def test_who_may_not_enter_the_admin_site_is_not_led_there():
     joined = Client().post(page_of(invite("user")), CHOSEN)
     assert joined.status_code == 200
-    assert "Your account is ready" in joined.content.decode()
+    text = joined.content.decode()
+    assert "Your account is ready. There is nothing here for the role user" in text
+    assert "you sign in on your machine" in text
 
 
 @pytest.mark.parametrize(

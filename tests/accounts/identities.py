@@ -2,12 +2,21 @@
 
 import base64
 import json
-from typing import Any
+from typing import Any, Final
 
 from meshmgmt.accounts.models import User
 from tests.api_client import Answer, Api
 
 ME = "/api/users/current"
+KEPT_OUT: Final = [
+    ({"is_blocked": True}, "This user is blocked."),
+    ({"pending_approval": True}, "This user is pending approval."),
+    (
+        {"role": "user"},
+        "There is nothing here for the role user: you sign in on your machine.",
+    ),
+]
+"""What keeps a person with a right password out, and what they are told."""
 
 
 def newcomers() -> Any:

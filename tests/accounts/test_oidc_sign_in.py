@@ -10,7 +10,7 @@ from django.test import Client
 
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc import adminlogin
-from tests.accounts.identities import bearer, newcomer, newcomers
+from tests.accounts.identities import KEPT_OUT, bearer, newcomer, newcomers
 from tests.api_client import Api
 from tests.factories import Trail
 from tests.oidc_provider import RunningProvider
@@ -128,12 +128,20 @@ class TestAdminSite:
         answer = self.sign_in(idp, Client(), "?next=https://evil.test/")
         assert answer["Location"] == "/admin/"
 
-    def test_regular_user_may_not_enter(self, idp: RunningProvider):
-        idp.token_of()
+    @pytest.mark.parametrize(("facts", "words"), KEPT_OUT)
+    def test_who_may_not_enter_is_told_why(
+        self, idp: RunningProvider, facts: dict[str, Any], words: str
+    ):
+        idp.token_of(roles="user" if "role" in facts else "admin")
+        self.sign_in(idp, Client())
+        user = newcomer()
+        for name, value in facts.items():
+            setattr(user, name, value)
+        user.save()
         client = Client()
         answer = self.sign_in(idp, client)
         assert answer["Location"] == "/admin/login/"
-        assert b"may not enter" in client.get("/admin/login/").content
+        assert words in client.get("/admin/login/").content.decode()
         assert client.get("/admin/").status_code == 302
 
     def test_callback_that_was_not_asked_for_is_refused(self, idp: RunningProvider):
@@ -184,7 +192,13 @@ class TestAdminSite:
         assert Client().post("/admin/login/", form).status_code == 302
         account.local_auth_disabled = True
         account.save()
-        assert Client().post("/admin/login/", form).status_code == 200
+        refused = Client().post("/admin/login/", form)
+        assert refused.status_code == 403
+        assert "use the identity provider" in refused.content.decode()
+        assert (
+            Client().post("/admin/login/", form | {"password": "wrong"}).status_code
+            == 200
+        )
 
     def test_without_provider_there_is_no_such_way(self):
         client = Client()

@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 
 from events.models import AuditEvent
+from meshmgmt.accounts.models import WrongPassword
+from tests.accounts.identities import KEPT_OUT
 from tests.admin.signed_in import client_of
 from tests.people import person
 
@@ -41,9 +43,7 @@ class TestSignIn:
         [
             *(("bob@mesh.dev", text, {}) for text in ("wrong", "", "CORRECT HORSE")),
             *((email, RIGHT, {}) for email in ("eve@mesh.dev", "", "\x00")),
-            ("bob@mesh.dev", RIGHT, {"is_blocked": True}),
-            ("bob@mesh.dev", RIGHT, {"pending_approval": True}),
-            ("bob@mesh.dev", RIGHT, {"role": "user"}),  # which has nothing to see
+            *(("bob@mesh.dev", "wrong", facts) for facts, _ in KEPT_OUT),
             ("bob@mesh.dev", "!", {"password": "!"}),  # none of one's own
         ],
     )
@@ -52,7 +52,27 @@ class TestSignIn:
         for name, value in facts.items():
             setattr(user, name, value)
         user.save()
-        assert self.sign_in(email, password).status_code == 200
+        response = self.sign_in(email, password)
+        assert response.status_code == 200
+        text = response.content.decode()
+        if email.isprintable() and email and password:
+            assert "The e-mail address or password is wrong." in text
+        assert not [words for _, words in KEPT_OUT if words in text]
+        assert not AuditEvent.objects.filter(activity_code="dashboard.login").exists()
+
+    @pytest.mark.parametrize(("facts", "words"), KEPT_OUT)
+    def test_who_may_not_enter_is_told_why_once_the_password_is_right(
+        self, facts: dict[str, Any], words: str
+    ):
+        user = person("admin", email="bob@mesh.dev", password=RIGHT)
+        for name, value in facts.items():
+            setattr(user, name, value)
+        user.save()
+        response = self.sign_in("bob@mesh.dev", RIGHT)
+        assert response.status_code == 403
+        assert words in response.content.decode()
+        assert "Retry-After" not in response
+        assert not WrongPassword.objects.exists()
         assert not AuditEvent.objects.filter(activity_code="dashboard.login").exists()
 
     def test_blocking_ends_a_session(self):

@@ -16,12 +16,13 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
+from meshmgmt.accounts.authority import check_may_enter
 from meshmgmt.accounts.oidc.configured import is_configured, provider
 from meshmgmt.accounts.oidc.identity import Claims, checked_claims
 from meshmgmt.accounts.oidc.provider import fetch_json
 from meshmgmt.accounts.oidc.provisioning import Userinfo, user_of
 from meshmgmt.accounts.setup.owner import setup_is_open
-from meshmgmt.api.pages import serves
+from meshmgmt.api.pages import sentence, serves
 from meshmgmt.core.errors import ServiceError, Unauthenticated
 
 _SESSION: Final = "oidc"
@@ -74,10 +75,9 @@ def callback(request: HttpRequest) -> HttpResponse:
     try:
         claims, userinfo = _answer(request, code, flow)
         user = user_of(claims, userinfo).user
+        check_may_enter(user)
     except ServiceError as error:
         return _back(request, error.message)
-    if not user.is_staff:
-        return _back(request, "This user may not enter the admin site.")
     login(request, user)
     return HttpResponseRedirect(_target(request, str(flow.get("next", ""))))
 
@@ -126,7 +126,7 @@ def _target(request: HttpRequest, wanted: str) -> str:
 
 def _back(request: HttpRequest, message: str) -> HttpResponse:
     """Return to the sign-in page, which shows the message."""
-    messages.error(request, message)
+    messages.error(request, sentence(message))
     return HttpResponseRedirect(reverse("admin:login"))
 
 
