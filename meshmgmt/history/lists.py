@@ -1,11 +1,13 @@
 """What events of the audit trail tell of ordered lists, and the order they left them in."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
+
+from django.db.models import Model
 
 from dns.models import SINGLE_ROW, DnsSettings
 from events.audit.histories import (
@@ -27,11 +29,15 @@ from events.audit.specs import (
 )
 from events.models import AuditEvent
 from meshmgmt.core import resources
+from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.orderedlinks import OrderedLink, all_links, link_rows
 from meshmgmt.core.queries import batches
 
-_LISTS_READ: Final = 5000
-"""So many events that tell of whole lists are looked at for the order of some."""
+LISTS_READ: Final = 5000
+"""Events that tell of whole lists of one object, looked at for the order of these."""
+
+MOST: Final = 300_000
+"""So many events are read for one table; more would keep the database busy."""
 
 Listing = tuple[type[OrderedLink], str]
 """A kind of list, and the id of its owner."""
@@ -58,6 +64,12 @@ def owner_id(event: AuditEvent | ToldEvent) -> str:
     """Return the key of the object of an event; of DNS settings it names the account."""
     settings = event.target_type == DnsSettings._meta.model_name
     return str(SINGLE_ROW) if settings else event.target_id
+
+
+def prefixes_of_lists(kind: type[Model], owners: Collection[str] | None) -> list[str]:
+    """Return what keys of events about whole lists of owners, None: of all, begin with."""
+    # Those of the DNS settings are about the account, whose id is not their owner's.
+    return prefixes(kind, None if kind is DnsSettings else owners)
 
 
 def list_changes(
@@ -117,7 +129,8 @@ def orders_before(
     """Return members of owners' lists in the order that the events before one left.
 
     Of lists whose members' comings have no events of their own, the newest events are
-    read; of what was before these, nothing is known.
+    read; of what was before these, nothing is known. Raises InvalidArgument where these
+    are too many in all.
     """
     told: defaultdict[str, list[tuple[int, Change]]] = defaultdict(list)
     for owner, event, change in _of_lists(link, list(lists), event_id):
@@ -180,20 +193,24 @@ def _of_lists(
     link: type[OrderedLink], owners: Sequence[str], event_id: int
 ) -> Iterator[tuple[str, int, Change]]:
     """Yield owner and event with what it tells of a whole list."""
-    kind = owner_of(link)
-    # Events of the DNS settings are about the account, whose id is not their owner's.
-    named = None if kind is DnsSettings else owners
+    kind, asked = owner_of(link), {*owners}
     keys = [
         key
-        for prefix in prefixes(kind, named)
+        for prefix in prefixes_of_lists(kind, asked)
         for key, _ in lasts_before(prefix, event_id)
-        if tells_lists(key)
+        if tells_lists(key) and (kind is DnsSettings or key.split("/")[1] in asked)
     ]
     # What the version before wrote has no key.
     without = AuditEvent.objects.filter(history_key=None, id__lt=event_id)
-    ids = ids_of(keys, _LISTS_READ, id__lt=event_id)
-    ids |= {*without.order_by("-id").values_list("id", flat=True)[:_LISTS_READ]}
-    for event in events_by_id(sorted(ids)[-_LISTS_READ:]):
+    ids = {*without.order_by("-id").values_list("id", flat=True)[:LISTS_READ]}
+    # One by one: lists that change often would leave nothing of the bound to others.
+    for key in keys:
+        ids |= ids_of([key], LISTS_READ, id__lt=event_id)
+        if len(ids) > MOST:
+            raise InvalidArgument(
+                f"more than {MOST:,} events would be read for the order of lists"
+            )
+    for event in events_by_id(ids):
         for (of, owner), change in list_changes(event):
             if of is link:
                 yield owner, event.pk, change

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, cached_property
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Final
 
@@ -35,12 +36,9 @@ from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.history.kinds import KINDS
-from meshmgmt.history.lists import list_changes
+from meshmgmt.history.lists import MOST, list_changes, prefixes_of_lists
 from meshmgmt.history.pasttables import PastTables, Table, Told
 from meshmgmt.inventory.models import Peer
-
-MOST: Final = 300_000
-"""So many events are read for one table; more would keep the database busy."""
 
 _WORD: Final = re.compile(r"\w+")
 _INTRICATE: Final = re.compile(r" (OR|NOT|UNION|EXCEPT|LEFT)\b|WITH |SELECT.*SELECT ")
@@ -157,15 +155,18 @@ class _Past:
                 for key, first in self._firsts(prefix):
                     owner, member, came = read_member(link, key)
                     told.note(first, owner, member, stood=not came)
-        for event in self._of_whole_lists(link):
+        for event in self._of_whole_lists(link, owners):
             for (of, owner), change in list_changes(event):
                 if of is link:
                     told.note_list(event.pk, owner, change)
         return told.among(told.members.keys() - but if owners is None else owners - but)
 
-    def _of_whole_lists(self, link: type[OrderedLink]) -> list[ToldEvent]:
-        kind = f"{owner_of(link)._meta.model_name}/"
-        keys = [key for key, _ in self._firsts(kind) if tells_lists(key)]
+    def _of_whole_lists(
+        self, link: type[OrderedLink], owners: Set[str] | None
+    ) -> list[ToldEvent]:
+        begin = prefixes_of_lists(owner_of(link), owners)
+        firsts = chain.from_iterable(map(self._firsts, begin))
+        keys = [key for key, _ in firsts if tells_lists(key)]
         # All of them, not the first of each key: each tells of other members.
         return self._newest_first(self._all_of(keys))
 

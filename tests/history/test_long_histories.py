@@ -29,11 +29,14 @@ from meshmgmt.history.lists import orders_before
 from meshmgmt.history.past import account_at
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
+from tests.dns.bodies import nameserver_group
 from tests.factories import group, newest_event, peer, peers
 from tests.people import person
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
+
+SERVERS = "/api/dns/nameservers"
 
 
 @contextmanager
@@ -228,6 +231,39 @@ def test_too_many_changes_are_refused_at_once(
     assert answer.status == 422
     assert "more than 3 things were changed" in answer.json["message"]
     assert not any("CREATE TEMPORARY" in sql for sql in found)
+
+
+class TestListsBesideOneThatChangesOften:
+    @pytest.fixture(autouse=True)
+    def lists(self, api: Api):
+        """Two lists of the same groups, of which one is set again and again."""
+        self.groups = [group(name).pk for name in "abc"]
+        self.quiet, self.busy = (
+            ok(api.post(SERVERS, nameserver_group(name=name, groups=self.groups)))["id"]
+            for name in ("quiet", "busy")
+        )
+        self.edit(api)
+
+    def edit(self, api: Api) -> None:
+        for count in (1, 2, 1, 2, 3):
+            body = nameserver_group(name="busy", groups=self.groups[:count])
+            ok(api.put(f"{SERVERS}/{self.busy}", body))
+
+    def test_they_keep_their_order(self, api: Api, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("meshmgmt.history.lists.LISTS_READ", 3)
+        moment, [before, _] = clock.rfc3339(clock.now()), ok(api.get(SERVERS))
+        body = nameserver_group(name="quiet", groups=self.groups[1:])
+        ok(api.put(f"{SERVERS}/{self.quiet}", body))
+        self.edit(api)
+        assert ok(api.get(f"{SERVERS}?at={moment}"))[0] == before
+
+    def test_they_are_looked_at_alone(self, api: Api, monkeypatch: pytest.MonkeyPatch):
+        moment, path = clock.rfc3339(clock.now()), f"{SERVERS}/{self.quiet}"
+        before = ok(api.get(path))
+        self.edit(api)
+        monkeypatch.setattr("meshmgmt.history.past.MOST", 3)
+        assert ok(api.get(f"{path}?at={moment}")) == before
+        assert api.get(f"{SERVERS}?at={moment}").status == 422
 
 
 @pytest.mark.usefixtures("few_parameters")
