@@ -5,7 +5,7 @@ stay with the coordinator, those that count and add the streams up, too.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -117,13 +117,12 @@ def ingest_held() -> Iterator[None]:
     The locks are the session's: what the block does may begin a transaction.
     """
     keys = [stream.lock_key for stream in STREAMS.values()]
-    for key in keys:  # in one order, so that two holders cannot deadlock
-        execute("SELECT pg_advisory_lock(%s)", [key])
-    try:
+    with ExitStack() as held:
+        for key in keys:  # in one order, so that two holders cannot deadlock
+            execute("SELECT pg_advisory_lock(%s)", [key])
+            # At once: the next may be waited for in vain.
+            held.callback(execute, "SELECT pg_advisory_unlock(%s)", [key])
         yield
-    finally:
-        for key in keys:
-            execute("SELECT pg_advisory_unlock(%s)", [key])
 
 
 def settled(stream: Stream) -> Q:

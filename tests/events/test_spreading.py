@@ -9,7 +9,13 @@ from typing import Final
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import DatabaseError, InternalError, connection, transaction
+from django.db import (
+    DatabaseError,
+    InternalError,
+    OperationalError,
+    connection,
+    transaction,
+)
 from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 
@@ -17,7 +23,7 @@ from events.models import TrafficEvent
 from events.streams import batches, citus, partitions, retention, store
 from events.streams.catalogue import PROXY, STREAMS, TRAFFIC
 from events.streams.citus import Worker
-from events.streams.statements import execute
+from events.streams.statements import execute, lock_timeout
 from meshmgmt.api.exceptions import describe
 from observability.health import readiness
 from tests.events.backends import second_session
@@ -208,6 +214,21 @@ def test_no_batch_is_under_way_while_ingest_is_held():
     assert batches.ingest_events(TRAFFIC, [traffic()]).accepted == 1
     assert TrafficEvent.objects.get().arrival == number + 1
     assert store.store(PROXY, [], untimed=frozenset()).accepted == 0
+
+
+@postgresql
+def test_ingest_that_cannot_be_held_whole_is_not_held_at_all():
+    first, second = (stream.lock_key for stream in STREAMS.values())
+    with second_session() as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [second])
+        with (
+            pytest.raises(OperationalError),
+            lock_timeout("50ms"),
+            citus.ingest_held(),
+        ):
+            pytest.fail("it was held")
+        free = other.execute("SELECT pg_try_advisory_lock(%s)", [first]).fetchone()
+    assert free == (True,)
 
 
 @postgresql
