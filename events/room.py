@@ -4,6 +4,7 @@ System checks keep the trail without gaps.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from django.apps import AppConfig, apps
@@ -20,6 +21,7 @@ from events.models.audit import HistoryKeyField
 from events.proof import heads, published
 from events.streams import citus, partitions, rollups
 from events.streams import retention as streams
+from events.streams.subjects import ROLL_UPS
 from meshmgmt.adminsite import trail
 from meshmgmt.api import versions
 from meshmgmt.core import modelmodules
@@ -38,7 +40,9 @@ def register() -> None:
     trail.register(Foresight())
     register_job("events.partitions", HOUR, partitions.make_ahead)
     register_job("events.retention", HOUR, streams.prune)
-    register_job("events.roll_ups", rollups.EVERY_SECONDS, rollups.roll_up)
+    for name, kept in ROLL_UPS.items():  # one that fails keeps no other from its sums
+        summing = partial(rollups.roll_up, [kept])
+        register_job(f"events.roll_ups.{name}", rollups.EVERY_SECONDS, summing)
     register_job("events.proof", heads.EVERY_SECONDS, heads.keep_up)
     register_job("events.heads", heads.EVERY_SECONDS, published.publish)
     register_job("events.audit_retention", HOUR, retention.prune)

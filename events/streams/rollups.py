@@ -48,14 +48,16 @@ BEGINNING: Final = -(2**63)
 _UNION: Final = " UNION ALL "
 
 
-def roll_up(*, least: int = LEAST) -> None:
+def roll_up(
+    streams: Iterable[RollUps] = ROLL_UPS.values(), *, least: int = LEAST
+) -> None:
     """Sum up what came in, and the days with gaps, for a while; safe to repeat."""
     until = time.monotonic() + WORK_SECONDS
-    for found in ROLL_UPS.values():
+    for kept in streams:
         steps = (
-            partial(_take, found, least),
-            partial(_fill, found),
-            partial(_widen, found),
+            partial(_take, kept, least),
+            partial(_fill, kept),
+            partial(_widen, kept),
         )
         for step in steps:
             while time.monotonic() < until and step():

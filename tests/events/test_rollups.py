@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 import pytest
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import Count
 from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
@@ -28,6 +28,7 @@ from events.streams.subjects import (
 )
 from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
+from meshmgmt.core.jobs import registered_jobs
 from tests.events.days import detach, keep
 from tests.events.samples import moment, proxy, traffic
 from tests.events.test_filters import ADDRESSES, IDS
@@ -290,6 +291,16 @@ def test_a_run_that_ends_halfway_is_as_if_it_never_began():
         for _ in range(2):
             rollups.roll_up(least=1)
             assert answered(TRAFFIC, "group_by=user")["total"] == 5
+
+
+def test_a_stream_that_cannot_be_summed_up_keeps_no_other_from_its_sums():
+    execute("ALTER TABLE events_trafficrollup RENAME TO elsewhere")
+    summing = {job.name: job.run for job in registered_jobs()}
+    with clock.set_to(NOW), pytest.raises(DatabaseError):
+        summing["events.roll_ups.traffic"]()
+    with clock.set_to(NOW):
+        summing["events.roll_ups.proxy"]()
+    assert RollUpMark.objects.get(stream="proxy").until > 0
 
 
 @pytest.mark.postgresql
