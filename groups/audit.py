@@ -1,4 +1,4 @@
-"""Which activities changes of groups emit (decisions: Events, Emission)."""
+"""Which activities changes of groups emit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

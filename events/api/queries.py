@@ -1,7 +1,7 @@
 """Query parameters read strictly: a bad value is 400 and names its parameter.
 
 An empty value equals an absent one, enums ignore letter case, dates are ISO 8601 (no weeks)
-and mean UTC where they name no zone (decisions: Events, Query values); `-24h` is a day ago.
+and mean UTC where they name no zone; `-24h` is a day ago.
 """
 
 import re

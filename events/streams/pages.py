@@ -28,7 +28,7 @@ from events.streams.catalogue import Stream
 from meshmgmt.api.exports import csv_lines
 
 EXACT_TOTAL: Final = 1_000_000
-"""Totals are exact up to here (decisions: Events, Totals)."""
+"""Totals are exact up to here."""
 
 _SCAN_WHOLE: Final = 3 * EXACT_TOTAL
 """Up to this size counting everything in parallel beats stopping at the bound."""

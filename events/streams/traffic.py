@@ -151,7 +151,7 @@ class CheckedTraffic(NamedTuple):
 def check(event: Traffic, received: datetime) -> CheckedTraffic:
     """Bring the event into the contract's shape, in place. Raises EventFault.
 
-    `received` stands in for times the reporter leaves out (decisions: Events).
+    `received` stands in for times the reporter leaves out.
     """
     instant(event.receive_timestamp, "receive_timestamp")  # ours is what counts
     kinds, newest = _check_inner(event, received)

@@ -1,4 +1,4 @@
-"""Which activities changes of access objects emit (decisions: Events, Emission)."""
+"""Which activities changes of access objects emit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

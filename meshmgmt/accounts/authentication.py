@@ -1,6 +1,6 @@
 """Who sends a request: access tokens, those of the provider, admin sessions.
 
-The texts of refusals are those that clients look at (decisions: Texts clients look at).
+The texts of refusals are those that clients look at.
 """
 
 import hmac

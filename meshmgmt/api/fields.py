@@ -1,4 +1,4 @@
-"""Serializer fields that check JSON types strictly (decisions: Transport, 400 and 422).
+"""Serializer fields that check JSON types strictly.
 
 A value of the wrong JSON type is refused with the code `type` (answered 400); a missing
 required field with `required` (422). `null` counts as empty for lists and texts and as

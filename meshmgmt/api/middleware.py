@@ -233,8 +233,7 @@ def _account_id(request: HttpRequest) -> str:
 def _refused_host(request: HttpRequest) -> str | None:
     """Return why the Host header is refused, None when it is fine.
 
-    Unset, loopback names are accepted; a server bound beyond loopback accepts any
-    (decisions: Transport, Hosts).
+    Unset, loopback names are accepted; a server bound beyond loopback accepts any.
     """
     raw = str(request.META.get("HTTP_HOST", ""))
     if not raw:

@@ -1,4 +1,4 @@
-"""Errors of the domain; each knows its HTTP status (decisions: Transport, Errors)."""
+"""Errors of the domain; each knows its HTTP status."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Roles and what each may do, as one table (decisions: Authentication and roles).
+"""Roles and what each may do, as one table.
 
 `C` create, `R` read, `U` update, `D` delete; a module that a role does not list is closed
 to it.

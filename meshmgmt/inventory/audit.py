@@ -1,4 +1,4 @@
-"""Which activities changes of the inventory emit (decisions: Events, Emission)."""
+"""Which activities changes of the inventory emit."""
 
 from collections.abc import Callable
 from typing import Any, Final
