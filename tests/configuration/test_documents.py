@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from groups.models import Group
 from meshmgmt.configuration.document import as_yaml, configuration
 from meshmgmt.configuration.sections import schema
+from meshmgmt.core.orderedlinks import all_links
 from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.movingin.rows import GROUP_LISTS
 from tests.access import bodies
 from tests.databases import KIND, elsewhere
 from tests.factories import Trail, group, numbered, peers
@@ -101,6 +103,15 @@ def filled() -> Body:
     }
     ok(api.post("/api/routes", route))
     return document()
+
+
+def test_every_list_of_groups_is_known_to_hold_some():
+    """Its entries are named, and copied from another service, by the list's name."""
+    lists = {
+        link.relation for link in all_links() if link.member_fields == ("group_id",)
+    }
+    assert lists
+    assert lists <= {*GROUP_LISTS}
 
 
 def test_it_names_and_sorts_and_shows_no_ids(filled: Body):
