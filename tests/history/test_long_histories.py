@@ -257,6 +257,17 @@ class TestListsBesideOneThatChangesOften:
         self.edit(api)
         assert ok(api.get(f"{SERVERS}?at={moment}"))[0] == before
 
+    def test_what_is_too_much_to_read_for_it_is_refused(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ):
+        moment = clock.rfc3339(clock.now())
+        self.edit(api)
+        assert api.get(f"{SERVERS}?at={moment}").status == 200
+        monkeypatch.setattr("meshmgmt.history.lists.MOST", 3)
+        answer = api.get(f"{SERVERS}?at={moment}")
+        assert answer.status == 422
+        assert "for the order of lists" in answer.json["message"]
+
     def test_they_are_looked_at_alone(self, api: Api, monkeypatch: pytest.MonkeyPatch):
         moment, path = clock.rfc3339(clock.now()), f"{SERVERS}/{self.quiet}"
         before = ok(api.get(path))
