@@ -10,6 +10,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 from meshmgmt.access.models import SetupKey
 from meshmgmt.access.rules.enrolment import VALID, state_of
@@ -22,6 +23,7 @@ from meshmgmt.accounts.services.users import (
     user_create,
     user_set_password,
 )
+from meshmgmt.accounts.setup.owner import setup_code
 from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.control.server.netbirdconfig import peer_url
 from meshmgmt.core import clock, files
@@ -142,6 +144,8 @@ class Addresses:
     metrics: str
     peers: str
     """Empty when peers are not served."""
+    setup: str
+    """Where the first owner is made, as long as there is none."""
 
 
 def addresses(config: Config) -> Addresses:
@@ -156,6 +160,7 @@ def addresses(config: Config) -> Addresses:
         f"{base}/admin/",
         metrics=metrics,
         peers=peer_url(config) if config.grpc_bind else "",
+        setup=f"{base}/setup?{urlencode({'setup_code': setup_code()})}",
     )
 
 

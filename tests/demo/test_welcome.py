@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import re
 import stat
 from io import StringIO
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from events.models import AuditEvent
 from events.proof import heads, published
@@ -68,6 +70,23 @@ def test_an_empty_database_gets_an_owner_a_password_and_a_token(folder: Path):
     password = secret(folder / "admin_password")
     assert f"{owner.email} with the password {password}\n" in printed
     assert f"(also in {folder / 'admin_password'})\n" in printed
+
+
+def test_where_no_owner_shall_be_made_the_link_that_makes_one_is_printed(
+    folder: Path,
+):
+    printed = welcome("--link")
+    assert not User.objects.exists()
+    assert not folder.exists()
+    [link] = re.findall(
+        r"^First owner +is made at http://127.0.0.1:8000(.+)", printed, re.MULTILINE
+    )
+    sent = {"email": "ann@mesh.dev", "name": "Ann", "password": "correct horse"}
+    browser = Client()
+    given = browser.get(link).context["form"].initial
+    made = browser.post(link, sent | given | {"password_again": sent["password"]})
+    assert (made.status_code, made.headers["Location"]) == (302, "/admin/")
+    assert "ann@mesh.dev with the password you have chosen" in welcome("--link")
 
 
 def test_the_second_run_prints_the_same_and_writes_nothing():

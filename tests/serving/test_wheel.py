@@ -194,10 +194,10 @@ def test_run_in_an_empty_folder_serves_and_says_how_to_get_in(
     program = str(installed.programs / "meshmgmt")
     command = [program, "run", "--bind", f"127.0.0.1:{port}"]
     with running(command, port, tmp_path):
-        token = (tmp_path / "meshmgmt" / "token").read_text().strip()
-        groups = request(port, "/api/groups", Authorization=f"Token {token}").json
-    assert [group["name"] for group in groups] == ["All"]
-    printed = (tmp_path / "output").read_text()
+        printed = (tmp_path / "output").read_text()
+        [link] = re.findall(f"is made at http://127.0.0.1:{port}(/setup.*)", printed)
+        code = link.partition("=")[2]
+        assert code in request(port, link).body.decode()
     assert f"http://127.0.0.1:{port}/admin/" in printed
-    assert token in printed
+    assert [file.name for file in (tmp_path / "meshmgmt").glob("token")] == []
     assert list(installed.folder.iterdir()) == []

@@ -110,7 +110,8 @@ def setup_page(request: HttpRequest) -> HttpResponse:
     """Show the form, or make the first owner and sign them in."""
     try:
         check_setup_is_open()
-        form = SetupForm(request.POST or None)
+        given = {"setup_code": request.GET.get("setup_code", "")}
+        form = SetupForm(request.POST or None, initial=given)
         status = 200
         if form.is_valid():
             try:

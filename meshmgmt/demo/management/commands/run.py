@@ -16,15 +16,18 @@ class Command(BaseCommand):
     """Prepares what is missing, says how to get in, and becomes `serve`."""
 
     help = (
-        "Bring the database to the newest schema, print addresses, admin login, token"
-        " and setup key, and serve. Everything is kept in the data folder, so the next"
-        " run goes on with it."
+        "Bring the database to the newest schema, print addresses and how to get in, and"
+        " serve: by a link that makes the first owner, while there is none, else with"
+        " admin login, token and setup key. Everything is kept in the data folder, so the"
+        " next run goes on with it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_flags(parser)
         parser.add_argument(
-            "--demo", action="store_true", help="fill an empty database with demo data"
+            "--demo",
+            action="store_true",
+            help="fill an empty database with demo data, and make an owner",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +38,7 @@ class Command(BaseCommand):
             call_command("seed", if_empty=True, stdout=self.stdout)
         # A flag that `welcome` shows is in the environment by now.
         os.environ.update(environ)
-        call_command("welcome", stdout=self.stdout)
+        call_command("welcome", link=not options["demo"], stdout=self.stdout)
         # What is left in the buffer would go with this process, which `serve` replaces.
         self.stdout.flush()
         connections.close_all()

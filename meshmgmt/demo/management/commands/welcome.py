@@ -1,6 +1,7 @@
 """`manage.py welcome`: where everything is, and with what to get in."""
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +10,8 @@ from django.core.management.base import BaseCommand
 from events.proof import published
 from meshmgmt import env
 from meshmgmt.accounts.models import Account
-from meshmgmt.demo.firstrun import FirstRun, addresses, prepare
+from meshmgmt.accounts.setup.owner import setup_is_open
+from meshmgmt.demo.firstrun import Addresses, FirstRun, addresses, prepare
 from meshmgmt.serving.flags import add_flags, environ_of
 
 
@@ -23,40 +25,45 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags of `serve`."""
+        """Declare the flags of `serve`, and one more."""
         add_flags(parser)
+        parser.add_argument(
+            "--link",
+            action="store_true",
+            help="make no owner: print the link of the page that does, while there is none",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make sure that login, token and setup key exist, and print everything.
+        """Print everything; make login, token and setup key, unless by `--link`.
 
         Raises CommandError (status 2) for unusable values.
         """
         at = addresses(env.load(environ_of(options)))
-        account = Account.objects.get()
-        first = prepare(settings.SVC.data_dir, account.peers_domain)
-        lines = (
+        lines = [
             ("API", at.api),
             ("Documentation", at.documentation),
             ("Admin site", at.admin),
             ("Metrics", at.metrics),
-            ("Admin login", _login(first)),
-            *(
-                [("", f"(also in {first.password_file})")]
-                if first.password_file
-                else []
-            ),
-            ("Token", first.token),
-            ("", f"(also in {first.token_file})"),
             ("Tree heads", published.own_file()),
             ("", _newest_head()),
-            *(
-                [("Peers", f"{at.peers}  setup key {first.setup_key}")]
-                if at.peers
-                else []
-            ),
-        )
+        ]
+        if options["link"] and setup_is_open():
+            lines.append(("First owner", f"is made at {at.setup}"))
+        else:
+            lines += _ways_in(at)
         for name, value in lines:
             self.stdout.write(f"{name:14} {value}".rstrip())
+
+
+def _ways_in(at: Addresses) -> Iterator[tuple[str, str]]:
+    first = prepare(settings.SVC.data_dir, Account.objects.get().peers_domain)
+    yield "Admin login", _login(first)
+    if first.password_file:
+        yield "", f"(also in {first.password_file})"
+    yield "Token", first.token
+    yield "", f"(also in {first.token_file})"
+    if at.peers:
+        yield "Peers", f"{at.peers}  setup key {first.setup_key}"
 
 
 def _newest_head() -> str:
