@@ -20,7 +20,7 @@ from dns.models import (
 from dns.services.zones import domain_free_errors
 from groups import references
 from groups.references import ListReference
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules, rooms
 from meshmgmt.core.queries import tables_exist
@@ -39,7 +39,7 @@ def register() -> None:
     modelmodules.assign(
         "nameservers", "dns.nameservergroup", "dns.nameservergroupgroup"
     )
-    contributions.dns_domain_errors = domain_free_errors
+    contributions.dns_domain_errors.add("dns", domain_free_errors)
     register_constraint(
         "another nameserver group has this name",
         "dns_nameservergroup_name",

@@ -1,13 +1,15 @@
 """What upper rooms tell of peers, users, policies and resources.
 
-This room may not import the rooms that know: they fill `directory` when the applications
-are ready. Each look-up takes all keys at once.
+This room may not import the rooms that know: one of them registers each in its `room.py`.
+Each look-up takes all keys at once.
 """
 
 import ipaddress
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from meshmgmt.core.registry import Registry
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -40,26 +42,19 @@ class ResourceFacts:
     type: str
 
 
-@dataclass
-class Directory:
-    """Look-ups, each of which one of the upper rooms provides."""
-
-    peers: Callable[[Collection[str], Collection[str]], Iterable[PeerFacts]] = (
-        lambda ids, addresses: ()
-    )
-    """Peers with one of the ids or one of the addresses."""
-    users: Callable[[Collection[str]], Iterable[UserFacts]] = lambda keys: ()
-    """Users with one of the ids or (lower-case) e-mail addresses."""
-    policies: Callable[[Collection[str]], Mapping[str, str]] = lambda ids: {}
-    """Names of the policies with the ids."""
-    resources: Callable[[Collection[str]], Iterable[ResourceFacts]] = lambda ids: ()
-    """Resources with the ids."""
-    find_users: Callable[[str, str], Collection[str]] = lambda email, name: ()
-    """Ids of users whose e-mail and name contain the (folded) texts, "" for any."""
-    overlay: Callable[[], Sequence[Network]] = lambda: ()
-    """Networks that the peers' addresses come from."""
-    unlogged: Callable[[Collection[str]], Collection[str]] = lambda reporters: ()
-    """Those of the reporting peers whose traffic the account does not keep."""
-
-
-directory: Final = Directory()
+peers: Final = Registry[
+    str, Callable[[Collection[str], Collection[str]], Iterable[PeerFacts]]
+]()
+"""Peers with one of the ids or one of the addresses."""
+users: Final = Registry[str, Callable[[Collection[str]], Iterable[UserFacts]]]()
+"""Users with one of the ids or (lower-case) e-mail addresses."""
+policies: Final = Registry[str, Callable[[Collection[str]], Mapping[str, str]]]()
+"""Names of the policies with the ids."""
+resources: Final = Registry[str, Callable[[Collection[str]], Iterable[ResourceFacts]]]()
+"""Resources with the ids."""
+find_users: Final = Registry[str, Callable[[str, str], Collection[str]]]()
+"""Ids of users whose e-mail and name contain the (folded) texts, "" for any."""
+overlay: Final = Registry[str, Callable[[], Sequence[Network]]]()
+"""Networks that the peers' addresses come from."""
+unlogged: Final = Registry[str, Callable[[Collection[str]], Collection[str]]]()
+"""Those of the reporting peers whose traffic the account does not keep."""

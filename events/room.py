@@ -17,7 +17,7 @@ from events.audit import audited, retention
 from events.audit.audited import AuditedModel
 from events.audit.emission import newest
 from events.audit.specs import history_key, spec_of
-from events.models.audit import HistoryKeyField
+from events.models.audit import history_keys
 from events.proof import heads, published
 from events.streams import citus, partitions, rollups
 from events.streams import retention as streams
@@ -32,7 +32,7 @@ _SILENT: Final = (models.SET_NULL, models.SET_DEFAULT, models.DO_NOTHING)
 
 
 def register() -> None:
-    HistoryKeyField.key_of = staticmethod(history_key)
+    history_keys.add("events", history_key)
     for check in (no_silent_changes, every_audited_model_has_a_spec):
         checks.register(check, checks.Tags.models)
     audited.register()

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from events.directory import directory
+from events import directory
 from events.models import AuditEvent
 from groups import audit, ipv6
 from groups.models import ALL, Group, Issued
@@ -29,9 +29,9 @@ def register() -> None:
     audit.register()
     ipv6.register()
     rooms.after_migration("groups", make_all_group)
-    accounts.contributions.unknown_groups = unknown_groups
-    directory.unlogged = unlogged_reporters
-    inventory.contributions.peer_groups = short_groups_by_peer
+    accounts.unknown_groups.add("groups", unknown_groups)
+    directory.unlogged.add("groups", unlogged_reporters)
+    inventory.peer_groups.add("groups", short_groups_by_peer)
     peers_deleting.connect(take_peers_out, dispatch_uid="groups.peers")
     resources_deleting.connect(take_resources_out, dispatch_uid="groups.resources")
     modelmodules.assign("groups", "groups")

@@ -13,9 +13,9 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from events import directory
 from events.audit.reading import left_since
 from events.audit.specs import all_specs
-from events.directory import directory
 from events.models import AuditEvent
 from meshmgmt.adminsite import home, search
 from meshmgmt.core.context import account_id
@@ -65,7 +65,9 @@ class ObjectPages:
                 return page
         if _is_address(address := event.target_id):
             held = left_since(event, address)
-            ids = [held] if held else [x.id for x in directory.peers((), {address})]
+            ids = (
+                [held] if held else [x.id for x in directory.peers.only((), {address})]
+            )
             return next(iter(self.of_ids(ids).values()), None)
         return self.of_ids([event.target_id]).get(event.target_id)
 

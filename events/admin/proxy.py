@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
+from events import directory
 from events.admin.cells import Fact, joined, named, only, plain, shown_size
 from events.admin.changetable import mentioned_ids, shown_value
 from events.admin.explorer import Explorer
@@ -19,7 +20,6 @@ from events.api.filters import ProxyFilterSet, StreamFilterSet
 from events.api.pagination import ProxyPageForm
 from events.api.queries import require_valid
 from events.api.streams import ProxyEntriesView
-from events.directory import directory
 from events.models import ProxyEntry
 from events.streams.subjects import PROXY_ROLL_UPS, PROXY_SUBJECT
 from events.vocabulary import METHODS
@@ -118,7 +118,7 @@ class ProxyEntryAdmin(Explorer):
 
     def prepare(self, rows: list[Any]) -> None:
         """Look up what the users are called."""
-        users = directory.users({row.user_id for row in rows} - {""})
+        users = directory.users.only({row.user_id for row in rows} - {""})
         names = {user.id: user.name or user.email for user in users}
         for row in rows:
             # Of this page alone: the model declares no such attribute.

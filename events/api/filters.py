@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
+from events import directory
 from events.addresses import canonical_address
 from events.api.queries import (
     EnumFilter,
@@ -18,7 +19,6 @@ from events.api.queries import (
     since,
     until,
 )
-from events.directory import directory
 from events.models import ProxyEntry, TrafficEvent
 from events.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
 from events.streams.subjects import SUCCESS, TRAFFIC_SUBJECT
@@ -253,12 +253,15 @@ class ProxyFilterSet(StreamFilterSet):
 
     def of_email(self, queryset: Rows, name: str, part: str) -> Rows:
         # Entries hold the ids of users alone: their names change.
-        return queryset.filter(user_id__among=directory.find_users(fold(part), ""))
+        return queryset.filter(user_id__among=directory.find_users.only(fold(part), ""))
 
     def of_name(self, queryset: Rows, name: str, part: str) -> Rows:
-        return queryset.filter(user_id__among=directory.find_users("", fold(part)))
+        return queryset.filter(user_id__among=directory.find_users.only("", fold(part)))
 
     def search_condition(self, text: str) -> Q:
         """Return the entry's own text, or a user whose e-mail or name contains it."""
-        users = {*directory.find_users(text, ""), *directory.find_users("", text)}
+        users = {
+            *directory.find_users.only(text, ""),
+            *directory.find_users.only("", text),
+        }
         return super().search_condition(text) | Q(user_id__among=users)

@@ -1,13 +1,14 @@
 """The audit trail, and what proves it: its tree, the keys that sign it, signed heads."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from django.db import models
 
 from events.activities import LABELS
 from events.search import search_text
 from meshmgmt.core import clock
+from meshmgmt.core.registry import Registry
 
 _NAMES: Final = (
     *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
@@ -53,17 +54,19 @@ class TrailTextField(models.TextField):  # type: ignore[type-arg]  # not at run 
         return text
 
 
+history_keys: Final = Registry[str, Callable[[Any], str]]()
+"""Tells the key of an event; who registers it knows the lists of upper rooms."""
+
+
 class HistoryKeyField(models.TextField):  # type: ignore[type-arg]  # not at run time
     """Fills itself on every way of writing; compared byte by byte on every database.
 
-    None in rows that a version without it wrote. What tells the key of an event, which
-    knows the lists of upper rooms, is set in `events.room`.
+    None in rows that a version without it wrote.
     """
 
-    key_of: ClassVar[Callable[[Any], str]]
-
     def pre_save(self, model_instance: models.Model, add: bool) -> str:
-        key = type(self).key_of(model_instance)
+        [key_of] = history_keys.values()
+        key = key_of(model_instance)
         setattr(model_instance, self.attname, key)
         return key
 

@@ -5,19 +5,21 @@ A batch costs a handful of queries however many events it holds.
 
 import ipaddress
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from events import places
+from events import directory, places
 from events.addresses import host_of
-from events.directory import UserFacts, directory
 from events.streams.proxy import Entry
 from events.streams.traffic import Endpoint, Traffic
 from events.vocabulary import CONNECTIONS, RESOURCE_TYPES
 
+if TYPE_CHECKING:
+    from events.directory import UserFacts
+
 
 def wanted_traffic(events: list[Any]) -> list[Any]:
     reporters = {event.content.reporter_id for event in events}
-    unlogged = directory.unlogged(reporters)
+    unlogged = directory.unlogged.only(reporters)
     if not unlogged:
         return events
     return [e for e in events if e.content.reporter_id not in unlogged]
@@ -33,20 +35,20 @@ class _Known:
         policies: Collection[str] = (),
         resources: Collection[str] = (),
     ) -> None:
-        found = list(directory.peers(peers, addresses))
+        found = list(directory.peers.only(peers, addresses))
         self.peers = {peer.id: peer for peer in found}
         self.by_address = {peer.address: peer for peer in found if peer.address}
-        self.resources = {item.id: item for item in directory.resources(resources)}
+        self.resources = {item.id: item for item in directory.resources.only(resources)}
         keys = {*users, *(peer.user_id for peer in found)} - {""}
         self.users: dict[str, UserFacts] = {}
-        for user in directory.users(keys):
+        for user in directory.users.only(keys):
             self.users[user.id] = user
             # An id wins over an e-mail: whoever chose an address like another's id gets
             # nothing of theirs.
             if user.email:
                 self.users.setdefault(user.email.lower(), user)
-        self.policies = directory.policies(policies)
-        self.overlay = directory.overlay()
+        self.policies = directory.policies.only(policies)
+        self.overlay = directory.overlay.only()
 
     def in_overlay(self, address: str) -> bool:
         """Tell whether an address text lies in the peers' networks."""

@@ -17,8 +17,8 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, NullIf
 
+from events import directory
 from events.activities import LABELS
-from events.directory import directory
 from events.models import (
     AuditEvent,
     ProxyEntry,
@@ -150,11 +150,11 @@ def _in_event(field: str) -> Callable[[Any, Newest], str]:
 
 
 def _reporter(key: str, newest: Newest) -> str:
-    return next((peer.name for peer in directory.peers({key}, ())), "")
+    return next((peer.name for peer in directory.peers.only({key}, ())), "")
 
 
 def _user(key: str, newest: Newest) -> str:
-    return next((user.name for user in directory.users({key})), "")
+    return next((user.name for user in directory.users.only({key})), "")
 
 
 def _protocol(key: int, newest: Newest) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from events.directory import directory
+from events import directory
 from groups import references
 from groups.references import JsonReference, ListReference
 from meshmgmt.access import audit, models
@@ -26,7 +26,7 @@ from meshmgmt.access.services.removal import (
     take_peers_out,
     take_resources_out,
 )
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.signals import propagation_begun, user_deleting
 from meshmgmt.adminsite import home
@@ -46,7 +46,7 @@ def register() -> None:
     home.contribute(Place.PEOPLE, "users", _way_to_invite)
     _register_references()
     rooms.after_migration("access", make_default_policy)
-    directory.policies = policy_names
+    directory.policies.add("access", policy_names)
     peers_deleting.connect(take_peers_out, dispatch_uid="access.peers")
     resources_deleting.connect(take_resources_out, dispatch_uid="access.resources")
     register_constraint(
@@ -54,11 +54,13 @@ def register() -> None:
         "posture_check_name_unique",
         "access_posturecheck.name",
     )
-    contributions.auto_groups = partial(ids_by_owner, UserAutoGroup)
-    contributions.auto_group_errors = errors_of_auto_groups
-    contributions.set_auto_groups = set_auto_groups
-    contributions.set_jwt_groups = set_jwt_groups
-    contributions.auto_group_column = UserAutoGroup._meta.get_field("group")
+    contributions.auto_groups.add("access", partial(ids_by_owner, UserAutoGroup))
+    contributions.auto_group_errors.add("access", errors_of_auto_groups)
+    contributions.set_auto_groups.add("access", set_auto_groups)
+    contributions.set_jwt_groups.add("access", set_jwt_groups)
+    contributions.auto_group_column.add(
+        "access", UserAutoGroup._meta.get_field("group")
+    )
     user_deleting.connect(forget_auto_groups, dispatch_uid="access.user_deleting")
     propagation_begun.connect(join_auto_groups, dispatch_uid="access.propagation")
     modelmodules.assign("policies", "access")

@@ -7,7 +7,8 @@ from django.contrib.auth.signals import user_logged_in
 from django.db.models import Q
 from django.http import HttpRequest
 
-from events.directory import Network, UserFacts, directory
+from events import directory
+from events.directory import Network, UserFacts
 from meshmgmt.accounts import audit
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.rules import EMAIL_TAKEN, fold_email
@@ -31,9 +32,9 @@ def register() -> None:
     _register_gauges()
     home.contribute(Place.ENDING, "pats", _ending_tokens)
     home.contribute(Place.PEOPLE, "users", _pending_users)
-    directory.users = known_users
-    directory.find_users = find_users
-    directory.overlay = overlay
+    directory.users.add("accounts", known_users)
+    directory.find_users.add("accounts", find_users)
+    directory.overlay.add("accounts", overlay)
     context.provide_account_id(stored_account_id)
     for label in ("accounts", "events"):
         # Whichever of the two is set up last finds the tables of both.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.models.account import peers_domain
 from meshmgmt.accounts.oidc.configured import provider_id
@@ -74,7 +74,9 @@ def user_rows(
         return []
     # Thousands of ids in a statement cost more than reading all lists.
     many = everybody and ids is None
-    groups = contributions.auto_groups(None if many else [row["id"] for row in found])
+    groups = contributions.auto_groups.only(
+        None if many else [row["id"] for row in found]
+    )
     restricted = _regular_users_are_restricted()
     return [_user_row(row, groups, viewer, restricted=restricted) for row in found]
 
@@ -89,7 +91,7 @@ def current_user_row(viewer: User) -> Row:
     values = dict(zip(_USER_FIELDS, shown_of(viewer), strict=True))
     return _user_row(
         values,
-        contributions.auto_groups([viewer.pk]),
+        contributions.auto_groups.only([viewer.pk]),
         viewer,
         restricted=_regular_users_are_restricted(),
     )

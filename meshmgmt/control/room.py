@@ -18,7 +18,7 @@ from meshmgmt.control.services import jobs, presence
 from meshmgmt.core import modelmodules
 from meshmgmt.core.jobs import register_job
 from meshmgmt.core.printable import counted
-from meshmgmt.inventory.contributions import contributions
+from meshmgmt.inventory import contributions
 
 
 def register() -> None:
@@ -40,7 +40,7 @@ def register() -> None:
     home.contribute(Place.ENDING, "services", _tokens)
     modelmodules.assign("services", "control.proxytoken")
     modelmodules.assign("remote_jobs", "control.peerjob")
-    contributions.reachable_since = presence.reachable_since
+    contributions.reachable_since.add("control", presence.reachable_since)
     register_job("forget_map_changes", changes.EVERY_SECONDS, changes.forget_old)
     register_job(
         "forget_lost_streams", presence.BEAT_SECONDS, presence.forget_lost_processes

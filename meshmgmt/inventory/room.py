@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator
 
 from django.http import HttpRequest
 
-from events.directory import PeerFacts, ResourceFacts, directory
+from events import directory
+from events.directory import PeerFacts, ResourceFacts
 from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.accounts.signals import ranges_changed, user_blocked, user_deleting
 from meshmgmt.adminsite import home
@@ -33,8 +34,8 @@ def register() -> None:
     audit.register()
     _register_gauges()
     home.contribute(Place.PEERS, "peers", _peer_figures)
-    directory.peers = known_peers
-    directory.resources = known_resources
+    directory.peers.add("inventory", known_peers)
+    directory.resources.add("inventory", known_resources)
     user_deleting.connect(peers_of_user_delete, dispatch_uid="inventory.user_deleting")
     user_blocked.connect(peers_of_user_expire, dispatch_uid="inventory.user_blocked")
     ranges_changed.connect(peers_renumber, dispatch_uid="inventory.ranges_changed")

@@ -12,7 +12,8 @@ from meshmgmt.core.errors import Conflict, NotFound
 from meshmgmt.core.names import quoted
 from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation, allowed
-from meshmgmt.inventory.contributions import GroupsOfPeer, contributions
+from meshmgmt.inventory import contributions
+from meshmgmt.inventory.contributions import GroupsOfPeer
 from meshmgmt.inventory.models import CONNECTION, MACHINE, SWITCHES, Peer, PeerQuerySet
 from meshmgmt.inventory.rules import LOCAL_FLAGS
 
@@ -92,7 +93,9 @@ def peer_rows(
     if not found:
         return []
     many = len(found) > FEW
-    groups = contributions.peer_groups(None if many else [row["id"] for row in found])
+    groups = contributions.peer_groups.only(
+        None if many else [row["id"] for row in found]
+    )
     domain = account_domain()
     for row in found:
         _finish(row, groups, domain)

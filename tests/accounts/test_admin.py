@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from events.models import AuditEvent
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.users import user_create
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
@@ -86,13 +86,13 @@ class TestUsers:
         user = User.objects.get(email="new@mesh.dev")
         page = f"{USERS}{user.pk}/change/"
         sent = form_data(client, page)
-        assert sent["auto_groups"] == contributions.auto_groups([user.pk])[user.pk]
+        assert sent["auto_groups"] == contributions.auto_groups.only([user.pk])[user.pk]
         assert sent["auto_groups"] == [other.pk, team.pk]
         trail = Trail()
         assert client.post(page, sent).status_code == 302
         assert trail.codes == []
         client.post(page, {**sent, "auto_groups": [team.pk]})
-        assert contributions.auto_groups([user.pk])[user.pk] == [team.pk]
+        assert contributions.auto_groups.only([user.pk])[user.pk] == [team.pk]
         assert trail.codes == ["user.group.delete"]
 
     @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ class TestUsers:
         form = user_form(owner, **changes or {"auto_groups": group("team").pk})
         errors = errors_of(client.post(f"{USERS}{owner.pk}/change/", form))
         assert "only owners may change an owner" in errors["__all__"][0]
-        assert contributions.auto_groups([owner.pk]) == {}
+        assert contributions.auto_groups.only([owner.pk]) == {}
         response = client.post(f"{USERS}{owner.pk}/delete/", {"post": "yes"})
         assert "only owners may change an owner" in texts_of(response)
         stored = User.objects.get(pk=owner.pk)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_set_blocked
+from meshmgmt.core.registry import Registry
 from meshmgmt.core.roles import MODULES
 from tests.factories import account_settings
 from tests.people import api_as, api_of, person, robot
@@ -112,7 +113,7 @@ def test_auto_groups_come_from_above(monkeypatch: pytest.MonkeyPatch):
         asked.append(ids)
         return {user.pk: ["g2", "g1"]}
 
-    monkeypatch.setattr(contributions, "auto_groups", source)
+    monkeypatch.setattr(contributions, "auto_groups", Registry({"tests": source}))
     rows = api_of(owner).get("/api/users").json
     assert [row["auto_groups"] for row in rows] == [[], ["g2", "g1"]]
     mine = api_of(user).get("/api/users/current").json

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from events.directory import directory
+from events import directory
 from events.models import ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.access.models import Policy
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.queries import MOST_PARAMETERS
+from meshmgmt.core.registry import Registry
 from tests.events.samples import moment, proxy
 from tests.factories import peer, resource
 from tests.people import api_as, person
@@ -67,13 +68,13 @@ def test_what_a_large_batch_names_is_looked_up_in_parts():
     emails = [f"{other}@mesh.dev" for other in others]
     with counted_parameters() as numbers:
         found = list(
-            directory.peers(
+            directory.peers.only(
                 [*others, laptop.pk], ["100.64.0.9", *others, "fd00::9", "100.64.0.8"]
             )
         )
-        users = list(directory.users([ann.pk, *others, *emails, "Ann@mesh.dev"]))
-        policies = directory.policies([*others, policy.pk])
-        resources = list(directory.resources([*others, printer.pk]))
+        users = list(directory.users.only([ann.pk, *others, *emails, "Ann@mesh.dev"]))
+        policies = directory.policies.only([*others, policy.pk])
+        resources = list(directory.resources.only([*others, printer.pk]))
     assert max(numbers) <= MOST_PARAMETERS
     assert [each.address for each in found] == ["fd00::9", "100.64.0.9"]
     assert [user.id for user in users] == [ann.pk]
@@ -124,7 +125,8 @@ def test_entries_of_any_number_of_users_are_found(
     name: str, monkeypatch: pytest.MonkeyPatch
 ):
     users = [new_id() for _ in range(MOST_PARAMETERS + 1)]
-    monkeypatch.setattr(directory, "find_users", lambda email, name: set(users))
+    found = Registry({"tests": lambda email, name: set(users)})
+    monkeypatch.setattr(directory, "find_users", found)
     batches.ingest_events(PROXY, [proxy(user_id=users[0]), proxy(user_id="other")])
     api = api_as("auditor")
     with counted_parameters() as numbers:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from events import places
-from events.directory import PeerFacts, ResourceFacts, UserFacts, directory
+from events import directory, places
+from events.directory import PeerFacts, ResourceFacts, UserFacts
 from events.models import ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
+from meshmgmt.core.registry import Registry
 from tests.events.mmdb import write_database
 from tests.events.samples import moment, proxy
 
@@ -42,7 +43,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         "overlay": lambda: [ipaddress.ip_network("100.64.0.0/10")],
     }
     for name, lookup in facts.items():
-        monkeypatch.setattr(directory, name, lookup)
+        monkeypatch.setattr(directory, name, Registry({"tests": lookup}))
 
 
 def arrived(**facts: Any) -> dict[str, Any]:

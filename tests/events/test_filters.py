@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from events import directory
 from events.addresses import host_of
 from events.api import filters
-from events.directory import directory
 from events.streams import batches, pages
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.vocabulary import CONNECTIONS, DIRECTIONS, TYPES
 from meshmgmt.core import clock
+from meshmgmt.core.registry import Registry
 from tests.api_client import Api
 from tests.events.samples import moment, proxy, traffic
 from tests.people import api_as
@@ -300,7 +301,7 @@ def known_users(monkeypatch: pytest.MonkeyPatch) -> None:
             if email in fold(facts[0]) and name in fold(facts[1])
         }
 
-    monkeypatch.setattr(directory, "find_users", find_users)
+    monkeypatch.setattr(directory, "find_users", Registry({"tests": find_users}))
 
 
 def stored(stream: Stream, events: list[Event]) -> list[Event]:

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.settingrules import GROUP_LISTS
@@ -38,7 +38,7 @@ class AccountForm(ServiceForm):
         super().__init__(*args, **kwargs)
         for name in self.fields.keys() & set(GROUP_LISTS):  # all, or to be read
             self.fields[name] = OrderedListField(
-                contributions.auto_group_column, label=self.fields[name].label
+                contributions.auto_group_column.only, label=self.fields[name].label
             )
 
     def apply(self, data: dict[str, Any]) -> Account:

@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
 from meshmgmt.accounts.authority import viewer_of
-from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.forms import password_field
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.userchanges import user_update
@@ -53,7 +53,7 @@ class UserForm(ByForm):
         super().__init__(*args, **kwargs)
         if not self.adding:
             pk = self.instance.pk
-            groups = contributions.auto_groups([pk])
+            groups = contributions.auto_groups.only([pk])
             self.initial.setdefault("auto_groups", groups.get(pk, []))
 
     def clean_new_password(self) -> HashedPassword | None:
@@ -133,7 +133,7 @@ class UserAdmin(ByAdmin):
     ) -> Any:
         """Return the form, with the list of groups that a room above keeps."""
         groups = OrderedListField(
-            contributions.auto_group_column,
+            contributions.auto_group_column.only,
             help_text="Groups that the user's peers join.",
         )
         # The field needs a model of a room above, which is not there at import.

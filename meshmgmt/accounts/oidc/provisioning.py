@@ -7,8 +7,8 @@ from functools import partial
 from django.conf import settings
 from django.db.models import Q
 
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.audit import record_sign_in
-from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc.configured import bearer_claims, is_configured, provider
 from meshmgmt.accounts.oidc.identity import (
@@ -75,7 +75,7 @@ def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
             _make_owner(user)
         _follow(user, identity)
         if groups is not None:
-            contributions.set_jwt_groups(user, groups)
+            contributions.set_jwt_groups.only(user, groups)
         User.objects.filter(
             # Requests with tokens of two sign-ins may come in either order.
             Q(last_login__isnull=True) | Q(last_login__lt=identity.signed_in_at),

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.db import DEFAULT_DB_ALIAS
 
 from events.models import AuditEvent
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.models.account import OVERLAY_RANGE, peers_domain
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
@@ -88,12 +88,12 @@ def account_update(*, settings: dict[str, Any]) -> Account:
         errors = [
             FieldError(name, not_found("group", missing[0]))
             for name in GROUP_LISTS
-            if (missing := contributions.unknown_groups(wanted[name]))
+            if (missing := contributions.unknown_groups.only(wanted[name]))
         ]
         # The one in use: either column may change without changing that.
         domain = peers_domain(wanted["dns_domain"], wanted["default_dns_domain"])
         if domain != account.peers_domain:
-            errors += contributions.dns_domain_errors(domain)
+            errors += contributions.dns_domain_errors.only(domain)
         moved = [name for name in RANGES if wanted[name] != getattr(account, name)]
         # A range that stays is not judged, or nothing else could be changed beside it.
         for name in moved:

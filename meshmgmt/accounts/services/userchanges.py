@@ -8,9 +8,9 @@ from typing import Any
 
 from events.activities import Activity
 from events.audit.emission import audit_record
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.authority import check_may_touch
-from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.rules import role_errors, weaknesses
 from meshmgmt.accounts.services.passwords import password_check
@@ -46,7 +46,7 @@ def newcomer_errors(
     errors = [*name_errors("name", name)]
     if role == Role.OWNER:
         errors.append(FieldError("role", "a new user cannot have the owner role"))
-    return [*errors, *contributions.auto_group_errors(auto_groups)]
+    return [*errors, *contributions.auto_group_errors.only(auto_groups)]
 
 
 def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
@@ -66,12 +66,12 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
         blocked = changes.get("is_blocked", user.is_blocked)
         user_set_blocked(user_id=user_id, blocked=blocked, by=by)
         if "auto_groups" in changes:
-            contributions.set_auto_groups(user, changes["auto_groups"])
+            contributions.set_auto_groups.only(user, changes["auto_groups"])
         return user_get(user_id)
 
 
 def _check_changes(user: User, changes: Mapping[str, Any]) -> None:
-    errors = contributions.auto_group_errors(changes.get("auto_groups", ()))
+    errors = contributions.auto_group_errors.only(changes.get("auto_groups", ()))
     if changes.get("role", user.role) != user.role:
         role = changes["role"]
         errors += role_errors(role, is_service_user=user.is_service_user)

@@ -13,6 +13,7 @@ from django.db.models import ProtectedError
 from events.activities import Activity
 from events.audit.audited import audited_bulk_delete
 from events.audit.emission import audit_record
+from meshmgmt.accounts import contributions
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.authority import (
     check_may_block,
@@ -21,7 +22,6 @@ from meshmgmt.accounts.authority import (
     check_may_set_role,
     check_may_touch,
 )
-from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.rules import (
     EMAIL_TAKEN,
@@ -70,7 +70,7 @@ def user_create(
     known e-mail.
     """
     with account_write():
-        raise_field_errors(contributions.auto_group_errors(auto_groups))
+        raise_field_errors(contributions.auto_group_errors.only(auto_groups))
         check_may_grant(by, role)
         user = User(
             pk=user_id or new_id(),
@@ -90,7 +90,7 @@ def user_create(
         raise_field_errors(errors)
         user.save(force_insert=True)
         if auto_groups:
-            contributions.set_auto_groups(user, auto_groups)
+            contributions.set_auto_groups.only(user, auto_groups)
         return user
 
 

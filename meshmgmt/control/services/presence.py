@@ -21,7 +21,7 @@ from meshmgmt.control.models import StreamProcess
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.transactions import account_write, queued_write
-from meshmgmt.inventory.contributions import contributions
+from meshmgmt.inventory import contributions
 from meshmgmt.inventory.models import Peer, PeerQuerySet
 from meshmgmt.inventory.services.peers import peer_delete
 
@@ -167,7 +167,7 @@ def remove_ephemeral_peers() -> int:
     Time in which nobody could connect does not count: it begins anew when they can.
     """
     before = clock.now() - AWAY
-    since = contributions.reachable_since()
+    since = contributions.reachable_since.only()
     if since is None or since > before:
         return 0
     removed = 0

@@ -14,7 +14,8 @@ from typing import Final
 
 from django.conf import settings
 
-from events.directory import Network, directory
+from events import directory
+from events.directory import Network
 from meshmgmt.delivery.senders import NotDelivered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -107,7 +108,7 @@ def _connection(host: str, port: int, *, tls: bool) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # an empty label, or one of more than 63 characters
         raise NotDelivered(f"{host} is no name of a host") from error
-    own = directory.overlay()
+    own = directory.overlay.only()
     allowed = settings.SVC.delivery_allowed_networks
     addresses = [
         text

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock, context
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.contributions import contributions
+from meshmgmt.inventory import contributions
 from meshmgmt.inventory.models import Peer
 
 EVERY_SECONDS: Final = 60.0
@@ -40,7 +40,7 @@ def expire_logins() -> int:
     if account.peer_inactivity_expiration_enabled:
         period = dt.timedelta(seconds=account.peer_inactivity_expiration)
         before = clock.now() - period
-        since = contributions.reachable_since()
+        since = contributions.reachable_since.only()
         # While nobody could connect, nobody is to blame for having been away.
         if since is None or since <= before:
             ended += _expire(

@@ -16,13 +16,13 @@ from meshmgmt.core.errors import (
 )
 from meshmgmt.core.queries import Prepared, batches, found
 from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory import contributions
 from meshmgmt.inventory.addresses import (
     Network,
     is_for_peers,
     lowest_address,
     probed_address,
 )
-from meshmgmt.inventory.contributions import contributions
 from meshmgmt.inventory.labels import free_label
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.rules import (
@@ -224,7 +224,9 @@ def _check_ipv6(peer: Peer, account: Account) -> None:
     if not account.network_range_v6:
         message = "IPv6 is not configured for this account"
         raise PreconditionFailed.about("ipv6", message)
-    groups = {group["id"] for group in contributions.peer_groups([peer.pk])(peer.pk)}
+    groups = {
+        group["id"] for group in contributions.peer_groups.only([peer.pk])(peer.pk)
+    }
     if groups.isdisjoint(account.ipv6_enabled_groups):
         message = "this peer is in no group that has IPv6"
         raise PreconditionFailed.about("ipv6", message)
