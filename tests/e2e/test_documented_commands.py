@@ -78,6 +78,31 @@ LEFT_OUT: Final = {
 """By page: what a command has in it, and why it is not run."""
 
 
+PLAIN: Final = {
+    "README": {
+        "make run": "demo/test_welcome.py, and whoever starts here",
+        "make test": "what runs this",
+        "netbird up": "needs an agent: control/test_real_agent.py",
+    },
+    "operations": {
+        "install -m": "observability/test_log_outputs.py takes the file as it is",
+        "logrotate --debug": "observability/test_log_outputs.py runs logrotate",
+        "pip install": "needs a network",
+        "SVC_OTEL_ENDPOINT": "observability/test_tracing.py serves so",
+    },
+    "releasing": {
+        "make dist": "serving/test_wheel.py",
+        "make deb": "serving/test_debian.py",
+    },
+    "scaling": {"distribute_streams": "needs Citus: events/test_citus.py"},
+}
+"""By page: commands in blocks that are not marked as `sh`, and what runs them."""
+COMMAND: Final = re.compile(
+    r" *(sudo |[A-Z_]+=\S+ )*"
+    r"((\./)?manage\.py|\.venv/\S+|make|meshmgmt|curl|install|logrotate|netbird) \S.*"
+)
+
+
 def commands(page: str) -> list[str]:
     """Return the commands of a page, each with all its lines."""
     text = (BASE_DIR / "docs" / f"{page}.md").read_text(encoding="utf-8")
@@ -129,6 +154,23 @@ def test_what_is_left_out_is_there():
                 assert (BASE_DIR / "tests" / path).exists(), path
     for page, path in OTHER_TESTS.items():
         assert f"docs/{page}.md" in (BASE_DIR / "tests" / path).read_text(), page
+
+
+def test_every_command_that_is_not_marked_as_one_says_what_runs_it():
+    found = set()
+    for path in (BASE_DIR / "README.md", *BASE_DIR.glob("docs/*.md")):
+        text = path.read_text(encoding="utf-8")
+        blocks = re.findall(
+            r"^ *```(\w*)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE
+        )
+        for line in "".join(block for mark, block in blocks if not mark).splitlines():
+            if COMMAND.fullmatch(line):
+                known = [x for x in PLAIN.get(path.stem, ()) if x in line]
+                found.add((path.stem, *(known or [line])))
+    assert found == {(page, x) for page, reasons in PLAIN.items() for x in reasons}
+    for reason in {x for reasons in PLAIN.values() for x in reasons.values()}:
+        for name in re.findall(r"[\w/]+\.py", reason):
+            assert (BASE_DIR / "tests" / name).exists(), name
 
 
 @pytest.mark.parametrize(
