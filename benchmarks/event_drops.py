@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 SMALL_BATCH: Final = 100
 LONGEST_WAIT: Final = 1.0
 """Seconds an insert may take meanwhile."""
-WAIT_GUARD: Final = 1.5
 
 
 class Reporter(threading.Thread):
@@ -77,5 +76,4 @@ def drop_while_ingesting(
         max(times),
         LONGEST_WAIT,
         1,
-        guard=WAIT_GUARD,
     )
