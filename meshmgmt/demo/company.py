@@ -7,14 +7,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from meshmgmt.demo import naming, people, permits
+from meshmgmt.demo import byname, people
 from meshmgmt.demo.story import DAYS, Story
 
 MARK: Final = people.MARK
 _FILE: Final = Path(__file__).with_suffix(".toml")
 _OF_STEPS: Final = {"day", "start", "by"}
 _DEEDS: Final[Mapping[str, Callable[..., None]]] = {
-    deed.__name__: deed for deed in (*people.DEEDS, *permits.DEEDS, *naming.DEEDS)
+    **byname.DEEDS,
+    **{deed.__name__: deed for deed in people.DEEDS},
 }
 
 FIRST_CHANGES: Final = 2
@@ -71,7 +72,7 @@ def plan_week(story: Story) -> None:
 
 def _plan_record_change(story: Story, day: int) -> None:
     zone, ttl = story.random.choice(ZONES), story.random.choice(TTLS)
-    change = partial(naming.ttl_changed, story, zone, story.random.random(), ttl)
+    change = partial(byname.ttl_changed, story, zone, story.random.random(), ttl)
     story.plan(day, story.some_minute(), story.random.choice(NETWORK_ADMINS), change)
 
 

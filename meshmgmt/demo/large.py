@@ -23,8 +23,8 @@ from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGrou
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
+from meshmgmt.demo.byname import policy_create
 from meshmgmt.demo.people import overlay_address
-from meshmgmt.demo.permits import policy_create
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
 PEERS: Final = 5000
@@ -129,7 +129,7 @@ def _members(dimension: int) -> Step:
 def _policies(mesh: LargeMesh) -> None:
     for number in range(PER_DIMENSION):
         policy_create(
-            name=f"site {number:02d} to team {number:02d}",
+            f"site {number:02d} to team {number:02d}",
             sources=[mesh.groups[number].pk],
             destinations=[mesh.groups[PER_DIMENSION + number].pk],
         )

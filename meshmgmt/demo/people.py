@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any, Final
 
-from groups.models import GroupPeer
+from groups.models import Group, GroupPeer
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.access.models import SetupKey, UserAutoGroup
 from meshmgmt.access.services.enrolment import invite_create
@@ -23,6 +23,7 @@ from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
 from meshmgmt.core.orderedlinks import append_members, drop_members, set_members
 from meshmgmt.core.transactions import account_write
+from meshmgmt.demo.byname import ids_of
 from meshmgmt.demo.story import Story
 from meshmgmt.inventory.addresses import hosts
 from meshmgmt.inventory.models import Peer
@@ -81,37 +82,33 @@ def invite(
     story: Story, email: str, name: str, role: str, groups: Sequence[str]
 ) -> None:
     person = {"email": email, "name": name, "role": role}
-    ids = story.group_ids(groups)
+    ids = ids_of(Group, groups)
     invite_create(by=story.users["mara"], auto_groups=ids, **person)
 
 
 def group(story: Story, name: str, peers: Sequence[str] = ()) -> None:
-    story.groups[name] = group_create(name=name, peers=_peer_ids(story, peers))
+    group_create(name=name, peers=ids_of(Peer, peers))
 
 
 def group_changed(story: Story, group: str, name: str, peers: Sequence[str]) -> None:
-    group_update(
-        group_id=story.groups[group].pk,
-        name=name,
-        peers=_peer_ids(story, peers),
-        resources=[],
-    )
+    ids = ids_of(Peer, peers)
+    group_update(group_id=ids_of(Group, group), name=name, peers=ids, resources=[])
 
 
 def group_removed(story: Story, name: str) -> None:
-    group_delete(group_id=story.groups.pop(name).pk)
+    group_delete(group_id=ids_of(Group, name))
 
 
 def auto_group(story: Story, user: str, group: str) -> None:
-    set_members(UserAutoGroup, story.users[user], story.group_ids([group]))
+    set_members(UserAutoGroup, story.users[user], [ids_of(Group, group)])
 
 
 def joined(story: Story, group: str, peer: str) -> None:
-    append_members(GroupPeer, story.groups[group], [story.peers[peer].pk])
+    append_members(GroupPeer, Group.objects.get(name=group), [ids_of(Peer, peer)])
 
 
 def left(story: Story, group: str, peer: str) -> None:
-    drop_members(GroupPeer, story.groups[group], [story.peers[peer].pk])
+    drop_members(GroupPeer, Group.objects.get(name=group), [ids_of(Peer, peer)])
 
 
 def machine(
@@ -122,7 +119,7 @@ def machine(
         if not key:
             _enrol(story, number, groups, None, **facts)
             return
-        found = story.keys[key]
+        found = SetupKey.objects.get(name=key)
         # No person enrols it: the trail of the reference names the key.
         with context.scope(actor=Actor(id=found.pk)):
             _enrol(story, number, groups, found, **facts)
@@ -133,11 +130,11 @@ def machine(
 
 
 def machine_removed(story: Story, name: str) -> None:
-    peer_delete(peer_id=story.peers.pop(name).pk)
+    peer_delete(peer_id=ids_of(Peer, name))
 
 
 def machine_renamed(story: Story, name: str, to: str) -> None:
-    peer_update(peer_id=story.peers[name].pk, name=to)
+    peer_update(peer_id=ids_of(Peer, name), name=to)
 
 
 DEEDS: Final = (
@@ -164,10 +161,6 @@ def overlay_address(network_range: str, number: int) -> str:
     if place not in hosts(network):
         raise no_free_address(network_range)
     return str(network[place])
-
-
-def _peer_ids(story: Story, names: Sequence[str]) -> list[str]:
-    return [story.peers[name].pk for name in names]
 
 
 def _enrol(
@@ -208,6 +201,5 @@ def _enrol(
         geoname_id=geoname,
     )
     peer.save(force_insert=True)
-    story.peers[name] = peer
     for group_name in groups:
         joined(story, group_name, name)

@@ -6,20 +6,16 @@ moment and its actor named, so the audit trail tells them as they would have hap
 
 import datetime as dt
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
-from dns.models import NameserverGroup, Zone
-from groups.models import Group
-from meshmgmt.access.models import SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import SYSTEM, Actor
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.progress import bar
-from meshmgmt.inventory.models import Peer
 
 DAYS: Final = 7
 LONGEST_WRITE: Final = dt.timedelta(seconds=5)
@@ -35,16 +31,11 @@ class _Planned:
 
 @dataclass
 class Story:
-    """What was planned, and what exists of it so far, by the names the parts use."""
+    """What was planned, and the users so far, by the names that the parts use."""
 
     random: random.Random
     now: dt.datetime
     users: dict[str, User] = field(default_factory=dict)
-    groups: dict[str, Group] = field(default_factory=dict)
-    peers: dict[str, Peer] = field(default_factory=dict)
-    zones: dict[str, Zone] = field(default_factory=dict)
-    nameservers: dict[str, NameserverGroup] = field(default_factory=dict)
-    keys: dict[str, SetupKey] = field(default_factory=dict)
     _planned: list[_Planned] = field(default_factory=list)
 
     @property
@@ -84,7 +75,3 @@ class Story:
             return SYSTEM
         user = self.users[who]
         return Actor(id=user.pk, name=user.name, email=user.email)
-
-    def group_ids(self, names: Iterable[str]) -> list[str]:
-        """Return the ids of groups that exist by now."""
-        return [self.groups[name].pk for name in names]

@@ -91,7 +91,7 @@ def test_a_failure_in_the_middle_leaves_nothing(
         raise KeyboardInterrupt  # somebody pressed Ctrl-C
 
     before = AuditEvent.objects.count()
-    monkeypatch.setattr("meshmgmt.demo.naming.ttl_changed", fail)
+    monkeypatch.setattr("meshmgmt.demo.byname.ttl_changed", fail)
     with pytest.raises(KeyboardInterrupt):
         seed()
     assert AuditEvent.objects.count() == before
