@@ -8,6 +8,7 @@ import pytest
 from django.apps import apps
 from django.test import Client
 
+from dns.models import NameserverGroup
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.access.services.enrolment import invite_create
 from meshmgmt.accounts.models import User
@@ -33,6 +34,7 @@ def others(owner: User, wide_range: None) -> None:
     invited = {"email": "new@mesh.dev", "name": "New", "role": "user"}
     invite_create(by=owner, **invited)
     PostureCheck(name="taken").save()
+    NameserverGroup(name="taken").save()
     group("taken")
     peer(wg_public_key=TAKEN_KEY, ip="100.64.7.7")
 
@@ -59,6 +61,11 @@ GOOD: Final[dict[str, Callable[[], Form]]] = {
     },
     "accounts/user": lambda: {"email": "b@mesh.dev", "name": "B", "role": "user"},
     "control/proxytoken": lambda: {"name": "edge", "expires_in": "30"},
+    "dns/nameservergroup": lambda: {
+        "name": "office",
+        "nameservers": "10.0.0.53",
+        "domains": "corp.test",
+    },
     "groups/group": lambda: {"name": "g", "resources": ""},
     "inventory/peer": lambda: {"name": "Printer", "wg_public_key": KEY},
 }
@@ -110,6 +117,19 @@ MISTAKES: Final[dict[str, list[Mistake]]] = {
         ({"name": " "}, "name", ""),
         ({"expires_in": "-1"}, "expires_in", ""),
     ],
+    "dns/nameservergroup": [
+        ({"name": ""}, "name", "The name must have 1 to 40 characters"),
+        ({"name": "x" * 41}, "name", "The name must have 1 to 40 characters"),
+        ({"name": "taken"}, "name", "already exists"),
+        ({"nameservers": "10.0.0.53 99999"}, "nameservers", "between 1 and 65535"),
+        ({"nameservers": "10.0.0.53 dns"}, "nameservers", "port number"),
+        ({"nameservers": "dns.test"}, "nameservers", "not an IPv4"),
+        ({"nameservers": ""}, "nameservers", "A group needs 1 to 3 nameservers"),
+        ({"domains": ""}, "domains", "at least one match domain"),
+        ({"domains": "*.corp.test"}, "domains", "wildcards"),
+        ({"primary": "on"}, "domains", "must not list any"),
+        ({"groups": ["nope"]}, "groups", "nope"),
+    ],
     "groups/group": [
         ({"name": ""}, "name", "the name must not be empty or blank"),
         ({"name": "x" * 256}, "name", "the name has more than 255 characters"),
@@ -140,7 +160,9 @@ MISTAKES: Final[dict[str, list[Mistake]]] = {
 }
 
 
-ALIKE: Final = {"access/posturecheck", "access/route", "groups/group"}
+ALIKE: Final = {
+    *("access/posturecheck", "access/route", "dns/nameservergroup", "groups/group")
+}
 """Pages whose form is the same for what is there already."""
 
 

@@ -88,51 +88,6 @@ def test_group_is_made_changed_and_deleted(client: Client, owner: User):
     assert {event.initiator_id for event in found} == {owner.pk}
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"name": ""}, "name"),
-        ({"name": "x" * 41}, "name"),
-        ({"nameservers": "10.0.0.53 99999"}, "nameservers"),
-        ({"nameservers": "dns.test"}, "nameservers"),
-        ({"nameservers": ""}, "nameservers"),
-        ({"domains": ""}, "domains"),
-        ({"domains": "*.corp.test"}, "domains"),
-        ({"primary": "on"}, "domains"),
-    ],
-)
-def test_group_form_speaks_as_the_api(
-    client: Client, api: Api, changes: dict[str, Any], field: str
-):
-    shown = errors_of(client.post(f"{GROUPS}add/", group_form(**changes)))
-    body = nameserver_group(name=changes.get("name", "office"))
-    if "nameservers" in changes:
-        ip, _, port = changes["nameservers"].partition(" ")
-        server = {"ip": ip, "port": int(port or 53)}
-        body["nameservers"] = [server] if ip else []
-    if "domains" in changes:
-        body["domains"] = changes["domains"].split()
-    body["primary"] = "primary" in changes
-    answer = api.post("/api/dns/nameservers", body)
-    assert shown == {field: list(answer.fields.values())}
-    assert not NameserverGroup.objects.exists()
-    assert events("nameserver") == []
-
-
-def test_group_form_names_a_bad_port_and_a_taken_name(client: Client):
-    form = group_form(nameservers="10.0.0.53 dns")
-    assert (
-        "port number" in errors_of(client.post(f"{GROUPS}add/", form))["nameservers"][0]
-    )
-    saved(client.post(f"{GROUPS}add/", group_form()))
-    shown = errors_of(client.post(f"{GROUPS}add/", group_form()))
-    assert "already exists" in shown["name"][0]
-    shown = errors_of(
-        client.post(f"{GROUPS}add/", group_form(name="b", groups=["0" * 20]))
-    )
-    assert list(shown) == ["groups"]
-
-
 RECORD = {
     "id": "",
     "name": "www.svc.test",
