@@ -38,7 +38,10 @@ def told(before: str, after: str) -> Body:
     return found
 
 
-def check_differences(examples: int, writes: int) -> None:
+@pytest.mark.parametrize(
+    ("examples", "writes"), [(2, 15), pytest.param(5, 80, marks=pytest.mark.slow)]
+)
+def test_a_difference_leads_from_one_moment_to_the_other(examples: int, writes: int):
     members = [member.pk for member in peers(3)]
     caller = api_as()
 
@@ -56,15 +59,6 @@ def check_differences(examples: int, writes: int) -> None:
         assert exported(moments[-1]) == document()
 
     check_at_random(leads_from_one_to_the_other, examples)
-
-
-def test_a_difference_leads_from_one_moment_to_the_other():
-    check_differences(examples=2, writes=15)
-
-
-@pytest.mark.slow
-def test_differences_of_long_histories_lead_from_one_moment_to_the_other():
-    check_differences(examples=5, writes=80)
 
 
 RECORDS = st.lists(

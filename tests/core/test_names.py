@@ -223,14 +223,9 @@ def check_canonical_form(text: str) -> None:
             assert parser(name.upper()) == name
 
 
-@given(any_text)
-def test_canonical_form_is_stable_and_no_text_crashes(text: str):
-    check_canonical_form(text)
+MANY = pytest.param(3_000, marks=[pytest.mark.slow, pytest.mark.timeout(600)])
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@settings(max_examples=3_000, deadline=None)
-@given(any_text)
-def test_canonical_form_is_stable_over_many_texts(text: str):
-    check_canonical_form(text)
+@pytest.mark.parametrize("examples", [60, MANY])
+def test_canonical_form_is_stable_and_no_text_crashes(examples: int):
+    settings(max_examples=examples)(given(any_text)(check_canonical_form))()

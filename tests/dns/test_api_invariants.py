@@ -149,43 +149,20 @@ def _check_records(records: list[dict[str, Any]], domain: str) -> None:
             assert name != domain
 
 
-class _Undo(Exception):
-    pass
+MANY = pytest.param(60, 10, 40, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
 
 
-def _run(api: Api, operations: list[tuple[str, str, int, Any]]) -> None:
-    try:
+@pytest.mark.django_db
+@pytest.mark.parametrize(("examples", "least", "most"), [(20, 4, 15), MANY])
+def test_rules_hold_after_any_writes(api: Api, examples: int, least: int, most: int):
+    @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(_operations, min_size=least, max_size=most))
+    def check(operations: list[tuple[str, str, int, Any]]) -> None:
         with transaction.atomic():
             machine = Machine(api)
             for operation in operations:
                 machine.apply(*operation)
             machine.check()
-            raise _Undo
-    except _Undo:
-        pass
+            transaction.set_rollback(True)
 
-
-_no_fixture_check = [HealthCheck.function_scoped_fixture]
-
-
-@pytest.mark.django_db
-@settings(max_examples=20, suppress_health_check=_no_fixture_check)
-@given(operations=st.lists(_operations, min_size=4, max_size=15))
-def test_rules_hold_after_any_writes(
-    api: Api, operations: list[tuple[str, str, int, Any]]
-):
-    _run(api, operations)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@pytest.mark.django_db
-@settings(
-    max_examples=60,
-    suppress_health_check=[*_no_fixture_check, HealthCheck.too_slow],
-)
-@given(operations=st.lists(_operations, min_size=10, max_size=40))
-def test_rules_hold_after_many_writes(
-    api: Api, operations: list[tuple[str, str, int, Any]]
-):
-    _run(api, operations)
+    check()

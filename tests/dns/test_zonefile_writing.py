@@ -57,21 +57,13 @@ def check_round_trip(records: tuple[Record, ...]) -> None:
     assert write_zone("corp", again.records) == first
 
 
-@given(accounts.records("corp"))
-def test_export_import_export_gives_the_same_bytes(
-    records: tuple[Record, ...],
-):
-    check_round_trip(records)
+MANY = pytest.param(1_200, marks=[pytest.mark.slow, pytest.mark.timeout(600)])
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@settings(max_examples=1_200, deadline=None)
-@given(accounts.records("corp"))
-def test_export_import_export_gives_the_same_bytes_many_times(
-    records: tuple[Record, ...],
-):
-    check_round_trip(records)
+@pytest.mark.parametrize("examples", [60, MANY])
+def test_export_import_export_gives_the_same_bytes(examples: int):
+    records = accounts.records("corp")
+    settings(max_examples=examples)(given(records)(check_round_trip))()
 
 
 def test_names_too_long_for_a_file_are_left_out_and_listed():

@@ -101,21 +101,15 @@ def _compare(drawn: Snapshot) -> None:
         _compare_reach(expected, snapshot)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(drawn=snapshots())
-def test_loaded_account_gives_the_same_configurations(db: None, drawn: Snapshot):
-    _compare(drawn)
+MANY = pytest.param(80, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@settings(
-    max_examples=80,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(drawn=snapshots())
-def test_many_loaded_accounts_give_the_same_configurations(db: None, drawn: Snapshot):
-    _compare(drawn)
+@pytest.mark.parametrize("examples", [25, MANY])
+def test_loaded_account_gives_the_same_configurations(db: None, examples: int):
+    settled = settings(
+        max_examples=examples, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settled(given(snapshots())(_compare))()
 
 
 def _peer(number: int) -> Peer:

@@ -55,22 +55,13 @@ def check_agreement(snapshot: Snapshot, asked: list[tuple[str, str, str]]) -> No
 slow_data = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=slow_data)
-@given(accounts.snapshots(), questions)
-def test_resolution_agrees_with_a_naive_reading(
-    snapshot: Snapshot, asked: list[tuple[str, str, str]]
-):
-    check_agreement(snapshot, asked)
+MANY = pytest.param(500, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@settings(max_examples=500, deadline=None, suppress_health_check=slow_data)
-@given(accounts.snapshots(), questions)
-def test_resolution_agrees_over_hundreds_of_accounts(
-    snapshot: Snapshot, asked: list[tuple[str, str, str]]
-):
-    check_agreement(snapshot, asked)
+@pytest.mark.parametrize("examples", [200, MANY])
+def test_resolution_agrees_with_a_naive_reading(examples: int):
+    settled = settings(max_examples=examples, suppress_health_check=slow_data)
+    settled(given(accounts.snapshots(), questions)(check_agreement))()
 
 
 def held(zones: Iterable[EffectiveZone | Zone]) -> dict[str, list[Any]]:

@@ -52,7 +52,10 @@ def now() -> str:
     return clock.rfc3339(clock.now()) or ""
 
 
-def check_histories(examples: int, writes: int) -> None:
+@pytest.mark.parametrize(
+    ("examples", "writes"), [(3, 12), pytest.param(2, 120, marks=pytest.mark.slow)]
+)
+def test_each_moment_answers_as_it_did(examples: int, writes: int):
     members = [member.pk for member in peers(4)]
     caller = api_as()
 
@@ -68,15 +71,6 @@ def check_histories(examples: int, writes: int) -> None:
         assert stored() == before
 
     check_at_random(seen_again, examples)
-
-
-def test_each_moment_answers_as_it_did():
-    check_histories(examples=3, writes=12)
-
-
-@pytest.mark.slow
-def test_each_moment_of_a_long_history_answers_as_it_did():
-    check_histories(examples=2, writes=120)
 
 
 def test_peers_and_settings_are_shown_as_they_were(api: Api):

@@ -256,7 +256,10 @@ def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group):
     ok(revert(api, event, **{"X-Plan-Hash": planned["plan_hash"]}))
 
 
-def check_histories(examples: int, writes: int) -> None:
+@pytest.mark.parametrize(
+    ("examples", "writes"), [(3, 12), pytest.param(2, 80, marks=pytest.mark.slow)]
+)
+def test_histories_are_taken_back_to_their_beginning(examples: int, writes: int):
     """Write at random, then take everything back, newest first, step by step."""
     members = peers(4)
     caller = api_as()
@@ -275,15 +278,6 @@ def check_histories(examples: int, writes: int) -> None:
             assert state() == before
 
     check_at_random(taken_back, examples)
-
-
-def test_histories_are_taken_back_to_their_beginning():
-    check_histories(examples=3, writes=12)
-
-
-@pytest.mark.slow
-def test_long_histories_are_taken_back_to_their_beginning():
-    check_histories(examples=2, writes=80)
 
 
 class TestRulesThatHoldForRevertsToo:

@@ -79,17 +79,13 @@ def check_packets(snapshot: Snapshot, asked: int) -> None:
                 assert whole.allowed == all(arriving.values()), (source.id, to, whole)
 
 
-@settings(max_examples=40, deadline=None)
-@given(snapshots())
-def test_verdict_is_what_agents_do_with_packets(snapshot: Snapshot):
-    check_packets(snapshot, asked=5)
+MANY = pytest.param(100, 19, marks=pytest.mark.slow)
 
 
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None)
-@given(snapshots())
-def test_verdict_is_what_agents_do_with_many_packets(snapshot: Snapshot):
-    check_packets(snapshot, asked=19)
+@pytest.mark.parametrize(("examples", "asked"), [(40, 5), MANY])
+def test_verdict_is_what_agents_do_with_packets(examples: int, asked: int):
+    drawn = given(snapshots(), st.just(asked))
+    settings(max_examples=examples)(drawn(check_packets))()
 
 
 @settings(max_examples=100, deadline=None)
