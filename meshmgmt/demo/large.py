@@ -19,7 +19,8 @@ from dns.services.nameservers import dns_settings_update, nameserver_groups
 from dns.services.zones import records as stored_records
 from events.audit.audited import audited_bulk_create
 from groups.models import ALL, Group, GroupPeer
-from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGroup
+from meshmgmt.access.services.enrolment import setup_keys
+from meshmgmt.access.services.networks import routes
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
@@ -75,12 +76,8 @@ def _peers(mesh: LargeMesh) -> None:
     now = clock.now()
     chance = mesh.random
     network_range = Account.objects.get().network_range
+    owners = [*mesh.users, *[None] * PEOPLE]
     for number in range(PEERS):
-        person = (
-            mesh.users[number % (2 * PEOPLE)]
-            if number % (2 * PEOPLE) < PEOPLE
-            else None
-        )
         name = f"node-{number:04d}"
         mesh.peers.append(
             Peer(
@@ -88,7 +85,7 @@ def _peers(mesh: LargeMesh) -> None:
                 wg_public_key=base64.b64encode(chance.randbytes(32)).decode(),
                 ip=overlay_address(network_range, number),
                 dns_label=name,
-                user=person,
+                user=owners[number % len(owners)],
                 hostname=name,
                 os=SYSTEMS[number % len(SYSTEMS)],
                 version="0.59.3",
@@ -224,22 +221,12 @@ def _others(mesh: LargeMesh) -> None:
             for part in range(5)
         ]
     )
-    for number in range(NETWORKS):
-        group = mesh.groups[number]
-        route = Route(
-            network_id=f"route-{number:02d}",
-            network=f"10.{200 + number}.0.0/16",
-            peer=mesh.peers[number],
-        )
-        route.save(force_insert=True)
-        set_members(RouteGroup, route, [group.pk], new=True)
-        key = SetupKey(
-            name=f"key of {group.name}",
-            key_hash=mesh.random.randbytes(32).hex(),
-            key_prefix=mesh.random.randbytes(2).hex().upper(),
-        )
-        key.save(force_insert=True)
-        set_members(SetupKeyAutoGroup, key, [group.pk], new=True)
+    for number, group in enumerate(mesh.groups[:NETWORKS]):
+        route = {"network_id": f"route-{number:02d}", "groups": [group.pk]}
+        route["network"] = f"10.{200 + number}.0.0/16"
+        routes.create({**route, "peer": mesh.peers[number].pk})
+        key = {"name": f"key of {group.name}", "type": "reusable", "expires_in": 0}
+        setup_keys.create({**key, "auto_groups": [group.pk]})
 
 
 ZONES_PER_STEP: Final = 20

@@ -138,19 +138,9 @@ def machine_renamed(story: Story, name: str, to: str) -> None:
 
 
 DEEDS: Final = (
-    person,
-    robot,
-    account_setting,
-    blocked,
-    role,
-    invite,
-    group,
-    group_changed,
-    group_removed,
-    auto_group,
-    machine,
-    machine_removed,
-    machine_renamed,
+    *(person, robot, account_setting, blocked, role, invite, auto_group),
+    *(group, group_changed, group_removed),
+    *(machine, machine_removed, machine_renamed),
 )
 
 
