@@ -31,7 +31,7 @@ from meshmgmt.core.errors import FieldError, ServiceError
 from meshmgmt.delivery.feeds import newest
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
 from meshmgmt.delivery.room import DeliveryStateFilter
-from meshmgmt.delivery.rules import masked
+from meshmgmt.delivery.rules import TARGETS, masked
 from meshmgmt.delivery.selectors import state_row
 from meshmgmt.delivery.senders.webhook import message, talk_with
 from meshmgmt.delivery.services import (
@@ -45,12 +45,12 @@ from meshmgmt.delivery.services import (
     subscription_update,
 )
 
-_TARGETS: Final = {
-    "webhook": ("Webhook over HTTPS, signed", ("url",)),
-    "syslog": ("Syslog (RFC 5424) over TCP or TLS", ("host", "port", "tls")),
-    "file": ("File of NDJSON on the host of housekeeping", ("path",)),
-}
-"""By type of target: what it is, and the fields it needs."""
+_CALLED: Final = [
+    ("webhook", "Webhook over HTTPS, signed"),
+    ("syslog", "Syslog (RFC 5424) over TCP or TLS"),
+    ("file", "File of NDJSON on the host of housekeeping"),
+]
+"""What the types of targets are."""
 _STREAMS: Final = {
     "audit": ("activity_code", "activities"),
     "network-traffic": ("type", "flows"),
@@ -94,9 +94,7 @@ class SubscriptionForm(ServiceForm):
         widget=forms.RadioSelect,
         choices=[("", "all"), *((w, shown_word(w)) for w in ("success", "failed"))],
     )
-    type = forms.ChoiceField(
-        label="Target", choices=[(name, text) for name, (text, _) in _TARGETS.items()]
-    )
+    type = forms.ChoiceField(label="Target", choices=_CALLED)
     url = forms.CharField(
         required=False, label="Webhook address", help_text="https://HOST/PATH"
     )
@@ -140,7 +138,7 @@ class SubscriptionForm(ServiceForm):
 
     def apply(self, data: dict[str, Any]) -> Subscription:
         """Create the subscription and keep its secret for one page, or change it."""
-        names = ("type", *_TARGETS[data["type"]][1])
+        names = ("type", *TARGETS[data["type"]])
         own = {
             "target": {name: data[name] for name in names if data.get(name)},
             "filters": self._filters(data),
@@ -193,7 +191,7 @@ def _chosen(request: HttpRequest, obj: Subscription | None) -> tuple[str, str]:
     stream, kind = asked.get("stream", ""), asked.get("type", "")
     return (
         stream if stream in _STREAMS else "audit",
-        kind if kind in _TARGETS else "webhook",
+        kind if kind in TARGETS else "webhook",
     )
 
 
@@ -286,7 +284,7 @@ class SubscriptionAdmin(SecretPages):
         """Return what is wanted, and how it goes."""
         may_change = obj is None or self.has_change_permission(request, obj)
         stream, kind = _chosen(request, obj)
-        target = ("type", *_TARGETS[kind][1]) if may_change else ("target_shown",)
+        target = ("type", *TARGETS[kind]) if may_change else ("target_shown",)
         sent = _STREAMS[stream][1] if may_change else "filters_shown"
         wanted = ["stream", sent, *target, "name", "enabled"]
         facts: list[Any] = [(None, {"fields": wanted})]

@@ -20,11 +20,12 @@ FIRST_WAIT: Final = 2.0
 LONGEST_WAIT: Final = 6 * 3600.0
 MAX_PORT: Final = 65535
 _TIMES: Final = frozenset({"start_date", "end_date"})
-_FIELDS: Final = {
+TARGETS: Final = {
     "webhook": ("url",),
     "syslog": ("host", "port", "tls"),
     "file": ("path",),
 }
+"""The fields of each type of target."""
 _PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
 _PATH: Final = re.compile(rf"(?:{_PART}/){{0,8}}{_PART}")
 _HOST: Final = re.compile(r"[A-Za-z0-9._:-]{1,253}")
@@ -61,11 +62,11 @@ def subscription_errors(
 
 def _target_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
     kind = str(target.get("type"))
-    if kind not in _FIELDS:
-        text = f"the type of a target must be one of {', '.join(_FIELDS)}"
+    if kind not in TARGETS:
+        text = f"the type of a target must be one of {', '.join(TARGETS)}"
         yield FieldError("target.type", text)
         return
-    wanted = _FIELDS[kind]
+    wanted = TARGETS[kind]
     for name in sorted(target.keys() - {*wanted, "type"}):
         yield FieldError(f"target.{name}", f"{name} is not for a target of type {kind}")
     for name in wanted:
