@@ -5,7 +5,7 @@ is enabled or assigned. Whatever else comes along with that counts, too: each is
 its own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,10 +26,9 @@ from meshmgmt.mesh.peerdns import Excluded, PeerDns
 from meshmgmt.mesh.reasons import Subject, group_of
 from meshmgmt.mesh.snapshot import NameserverGroup, Snapshot, Zone
 
+_Item = Zone | NameserverGroup
 MOST_GROUPS = 5
 """So many groups are tried for one thing."""
-_PLACES = {"zone": "zones", "nameserver_group": "nameserver_groups"}
-"""Where a snapshot has the things of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def covering_zones(explanation: Explanation, snapshot: Snapshot) -> list[str]:
 def groups_to_try(explanation: Explanation, snapshot: Snapshot) -> set[str]:
     """Groups that `trials` may put the peer into."""
     zones = set(covering_zones(explanation, snapshot))
-    items: list[Zone | NameserverGroup] = [z for z in snapshot.zones if z.id in zones]
+    items: list[_Item] = [z for z in snapshot.zones if z.id in zones]
     items += [g for g in snapshot.nameserver_groups if _concerns(g, explanation)]
     return {id_ for item in items for id_ in _groups_of(item, snapshot)}
 
@@ -77,18 +76,15 @@ def trials(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Iterator[Tr
     in `groups_to_try`.
     """
     # There may be hundreds: each is found by its id.
-    items = {
-        (kind, item.id): item
-        for kind, place in _PLACES.items()
-        for item in getattr(mesh.snapshot, place)
-    }
+    items: dict[str, _Item] = {zone.id: zone for zone in mesh.snapshot.zones}
+    items |= {group.id: group for group in mesh.snapshot.nameserver_groups}
     for excluded in config.excluded:
-        subject = excluded.subject
+        item = items[excluded.subject.id]
         codes = {reason.code for reason in excluded.reasons}
         # What is out for other reasons, too, takes more than one change.
         simple = codes <= {"disabled", "no_shared_group"}
-        if simple and _concerns(items[subject.kind, subject.id], explanation):
-            yield from _tried(explanation, excluded, mesh)
+        if simple and _concerns(item, explanation):
+            yield from _tried(explanation, excluded, item, mesh)
 
 
 def _names(explanation: Explanation, zone: Zone) -> set[str]:
@@ -99,7 +95,7 @@ def _names(explanation: Explanation, zone: Zone) -> set[str]:
     return names | {f"{typed}.{zone.domain}"} if zone.search and short else names
 
 
-def _concerns(item: Zone | NameserverGroup, explanation: Explanation) -> bool:
+def _concerns(item: _Item, explanation: Explanation) -> bool:
     if isinstance(item, Zone):
         names = _names(explanation, item)
         names |= {WILDCARD + name.partition(".")[2] for name in names}
@@ -110,9 +106,11 @@ def _concerns(item: Zone | NameserverGroup, explanation: Explanation) -> bool:
     )
 
 
-def _tried(explanation: Explanation, excluded: Excluded, mesh: Mesh) -> Iterator[Trial]:
+def _tried(
+    explanation: Explanation, excluded: Excluded, item: _Item, mesh: Mesh
+) -> Iterator[Trial]:
     found: dict[tuple[Outcome, bool, Phrase], list[Subject]] = {}
-    for group, clause, changed in _ways(excluded, mesh, explanation.peer_id):
+    for group, clause, changed in _ways(excluded, item, mesh, explanation.peer_id):
         config = PeerDns(Mesh(changed, mesh.now), explanation.peer_id)
         then = explain(config, explanation.name, explanation.type)
         outcome = _elsewhere(explanation, then, excluded.subject)
@@ -139,46 +137,40 @@ def _elsewhere(now: Explanation, then: Explanation, subject: Subject) -> Outcome
 
 
 def _ways(
-    excluded: Excluded, mesh: Mesh, peer_id: str
+    excluded: Excluded, item: _Item, mesh: Mesh, peer_id: str
 ) -> Iterator[tuple[list[Subject], Phrase, Snapshot]]:
     """How the peer could get it: the group it would have to be in, what else, and then."""
     codes = {reason.code for reason in excluded.reasons}
-    snapshot, mine = mesh.snapshot, mesh.membership.groups_of(peer_id)
+    snapshot = mesh.snapshot
     subject = excluded.subject
     noun = f"{subject.kind.replace('_', ' ')} "
     clause: Phrase = ()
     if "disabled" in codes:
         clause = (noun, subject, " were enabled")
-        snapshot = _with(snapshot, excluded, enabled=True)
+        item = replace(item, enabled=True)
+        snapshot = _with(snapshot, item)
     if "no_shared_group" not in codes:
         yield [], clause, snapshot
         return
-    item = _item(snapshot, excluded)
     for id_ in _groups_of(item, snapshot):
         joined = snapshot.members.get(id_, frozenset()) | {peer_id}
         changed = replace(snapshot, members={**snapshot.members, id_: joined})
         yield [group_of(snapshot, id_)], clause, changed
     if not item.groups:
         assigning = (noun, subject, " were assigned to a group of the peer")
-        changed = _with(snapshot, excluded, groups=mine)
+        mine = mesh.membership.groups_of(peer_id)
+        changed = _with(snapshot, replace(item, groups=mine))
         yield [], all_of(clause, assigning), changed
 
 
-def _groups_of(item: Zone | NameserverGroup, snapshot: Snapshot) -> list[str]:
+def _groups_of(item: _Item, snapshot: Snapshot) -> list[str]:
     # In a group without DNS management the peer would get nothing at all.
     return sorted(item.groups - snapshot.unmanaged_groups)[:MOST_GROUPS]
 
 
-def _item(snapshot: Snapshot, excluded: Excluded) -> Zone | NameserverGroup:
-    items: Sequence[Zone | NameserverGroup]
-    items = getattr(snapshot, _PLACES[excluded.subject.kind])
-    return next(item for item in items if item.id == excluded.subject.id)
-
-
-def _with(snapshot: Snapshot, excluded: Excluded, **values: object) -> Snapshot:
-    """The snapshot with other values of one zone or nameserver group."""
-    chosen, place = _item(snapshot, excluded), _PLACES[excluded.subject.kind]
-    changed: Any = replace(chosen, **values)  # type: ignore[arg-type]  # of both kinds
-    items = [changed if each is chosen else each for each in getattr(snapshot, place)]
-    there: Any = {place: tuple(items)}
+def _with(snapshot: Snapshot, item: _Item) -> Snapshot:
+    """The snapshot with a zone or nameserver group as it would be."""
+    place = "zones" if isinstance(item, Zone) else "nameserver_groups"
+    before = getattr(snapshot, place)
+    there: Any = {place: tuple(item if x.id == item.id else x for x in before)}
     return replace(snapshot, **there)

@@ -5,10 +5,7 @@ from dataclasses import dataclass, replace
 
 from meshmgmt.core.names import WILDCARD, is_subdomain
 from meshmgmt.core.printable import counted
-from meshmgmt.explain.resolution.model import (
-    OutcomeKind,
-    Step,
-)
+from meshmgmt.explain.resolution.model import OutcomeKind, Step
 from meshmgmt.mesh.peerdns import EffectiveZone, PeerDns
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import Record
@@ -148,11 +145,5 @@ def _step(
     decides: bool = False,
     records: tuple[Record, ...] = (),
 ) -> Step:
-    return Step(
-        stage=STAGE,
-        code=code,
-        text=text,
-        subject=Subject(zone.kind, zone.id, zone.name),
-        decides=decides,
-        records=records,
-    )
+    subject = Subject(zone.kind, zone.id, zone.name)
+    return Step(STAGE, code, text, subject, decides, records)
