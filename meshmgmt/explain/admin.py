@@ -32,7 +32,7 @@ from meshmgmt.explain.graphing import (
 from meshmgmt.explain.lint.finding import Finding, Severity
 from meshmgmt.explain.live import LiveAnswer, ask_all
 from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_of
-from meshmgmt.explain.resolution.render import ENDS, STAGES
+from meshmgmt.explain.resolution.render import ENDS
 from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.inventory.selectors import only_one, peer_known_as
 from meshmgmt.mesh.graph import Edge, Graph
@@ -148,7 +148,6 @@ def explain_page(request: HttpRequest) -> TemplateResponse:
         "explanation": explanation,
         "answers": answers,
         "ends": ENDS,
-        "stages": STAGES,
     }
     return page(request, "admin/explain/explain.html", "Explain a look-up", facts)
 

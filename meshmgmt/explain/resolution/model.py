@@ -72,6 +72,10 @@ class Step:
     decides: bool = False
     records: tuple[Record, ...] = ()
 
+    @property
+    def stage_words(self) -> str:
+        return self.stage.replace("_", " ")
+
 
 @dataclass(frozen=True, slots=True)
 class Leg:

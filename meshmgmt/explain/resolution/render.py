@@ -13,12 +13,6 @@ from meshmgmt.explain.resolution.model import (
 )
 from meshmgmt.mesh.snapshot import Record
 
-STAGES = {
-    "zones": "zones",
-    "domain_nameservers": "domain nameservers",
-    "primary_nameservers": "primary nameservers",
-    "system": "system",
-}
 ENDS = {
     OutcomeKind.ANSWER: "answered by the peer itself",
     OutcomeKind.NODATA: "the name exists, but has no record of this type (NODATA)",
@@ -74,7 +68,7 @@ def _query_lines(query: Query) -> Iterator[str]:
 
 def _leg_lines(leg: Leg) -> Iterator[str]:
     for step in leg.steps:
-        yield f"{'>' if step.decides else '-'} [{STAGES[step.stage]}] {step.text}"
+        yield f"{'>' if step.decides else '-'} [{step.stage_words}] {step.text}"
         if step.decides:
             yield from (f"    {_record(record)}" for record in step.records)
 
