@@ -9,8 +9,6 @@ from django.test import Client
 
 from dns.admin import zonefiles
 from dns.models import Record, Zone
-from dns.services import zonefiles as services
-from dns.services import zones
 from events.models import AuditEvent
 from tests.admin.signed_in import client_of, errors_of, saved
 from tests.api_client import Api
@@ -211,11 +209,9 @@ def test_files_that_cannot_be_read_are_refused(
     assert message in importing(client, stored, file=upload(data)).content.decode()
 
 
-def test_a_large_import_goes_in_pieces(
+def test_of_many_changes_some_are_listed_and_all_are_imported(
     client: Client, stored: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(zones, "RECORDS_AT_ONCE", 4)
-    monkeypatch.setattr(services, "RECORDS_AT_ONCE", 4)
     monkeypatch.setattr(zonefiles, "SHOWN", 3)
     text = "\n".join(f"n{number} 60 A 10.0.0.1" for number in range(10))
     page = importing(client, stored, text)
