@@ -13,7 +13,7 @@ HIDDEN: Final = "[redacted]"
 
 _SENSITIVE: Final = (
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key"
-    r"|setup[-_]?key|private[-_]?key|session[-_]?id|csrf\w*|credentials?)"
+    r"|setup[-_]?(?:key|code)|private[-_]?key|session[-_]?id|csrf\w*|credentials?)"
 )
 _KEY: Final = re.compile(
     rf"(?i)(?:^|[_\-.]){_SENSITIVE}$|^{_SENSITIVE}|authorization|cookie"

@@ -27,6 +27,8 @@ def test_first_owner_needs_nothing_but_the_api(tmp_path: Path):
         printed = printed_codes(server)
         assert len(printed) == 1, server.printed()
         assert server.get("/api/instance").json == {"setup_required": True}
+        page = server.call("GET", f"/setup?setup_code={printed[0]}", **ELSEWHERE)
+        assert printed[0] in page.text
         refused = server.call("POST", "/api/setup", OWNER, **ELSEWHERE)
         assert refused.status == 403
         wanted = OWNER | {"setup_code": printed[0]}
@@ -46,6 +48,8 @@ def test_first_owner_needs_nothing_but_the_api(tmp_path: Path):
         assert (me.status, me.json["id"]) == (200, made["user_id"])
         for secret in (made["personal_access_token"], OWNER["password"]):
             assert str(secret) not in server.printed()
+        assert "setup_code=[redacted]" in server.printed()
+        assert server.printed().count(printed[0]) == 1
 
 
 def test_a_server_with_an_owner_prints_no_code(server: Server):
