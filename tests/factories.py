@@ -143,6 +143,12 @@ def account_settings(**changes: Any) -> Account:
     return account
 
 
+def ipv6_for_all() -> Account:
+    """Let every peer have an address of fd00::/64."""
+    enabled = [all_group_id()]
+    return account_settings(network_range_v6="fd00::/64", ipv6_enabled_groups=enabled)
+
+
 def newest_event() -> AuditEvent:
     """Return the event that was written last."""
     return AuditEvent.objects.order_by("-id")[0]

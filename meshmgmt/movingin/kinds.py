@@ -31,6 +31,7 @@ from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
 from meshmgmt.access.rules.enrolment import VALID
 from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.selectors import the_account
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import user_create, user_rename
@@ -39,7 +40,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.labels import is_label
 from meshmgmt.inventory.models import Network, Peer
-from meshmgmt.inventory.services.peers import peer_create, peer_update
+from meshmgmt.inventory.services.peers import peer_insert, peer_update
 from meshmgmt.movingin.rows import (
     NotCopiedError,
     Row,
@@ -135,7 +136,7 @@ def _peer(row: Row, run: Run) -> str:
     if not columns["wg_public_key"]:
         raise NotCopiedError("nobody says its public key: use --peer-keys")
     columns["user_id"] = run.ids.get(("user", row.get("user_id") or ""))
-    peer = peer_create(**columns)
+    peer = peer_insert(columns, the_account())
     label = first_label(row["dns_label"])
     # Where it is taken, the peer goes by the label that it was given here.
     free = not Peer.objects.filter(dns_label=label).exists()

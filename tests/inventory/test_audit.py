@@ -7,7 +7,7 @@ import pytest
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_create
-from tests.factories import Trail, peer, peers, resource
+from tests.factories import Trail, ipv6_for_all, peer, peers, resource
 from tests.people import person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
@@ -82,6 +82,7 @@ def test_connection_state_leaves_no_event(name: str, value: Any):
 
 
 def test_peer_is_described_in_full():
+    ipv6_for_all()
     trail = Trail()
 
     one = peer_create(name="Web 1", wg_public_key=KEY, ipv6="fd00::1")

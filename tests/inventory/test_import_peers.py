@@ -15,7 +15,14 @@ from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import FIELDS, ImportFault, peers_import
 from meshmgmt.inventory.services.peers import peer_create
-from tests.factories import Trail, account_settings, peer, public_key
+from tests.factories import (
+    Trail,
+    account_settings,
+    group,
+    ipv6_for_all,
+    peer,
+    public_key,
+)
 from tests.people import person
 from tests.races import race
 from tests.waiting import until
@@ -60,6 +67,7 @@ def test_new_peers_get_address_label_and_event():
 
 
 def test_every_field_is_taken():
+    ipv6_for_all()
     owner = person("user", email="Ann@mesh.dev")
     facts: dict[str, Any] = {
         "ip": "100.70.0.1",
@@ -116,7 +124,7 @@ def test_time_that_clients_write_for_never_is_none(never: str):
 
 
 def test_second_run_changes_nothing():
-    lines = ndjson(line(1, ipv6="fd00::1", extra_dns_labels=["a"]), line(2))
+    lines = ndjson(line(1, ip="100.64.0.9", extra_dns_labels=["a"]), line(2))
     peers_import(lines)
     before, trail = list(Peer.objects.values()), Trail()
 
@@ -211,6 +219,18 @@ def test_faulty_line_stops_everything():
         if not named or text not in found[0][2]:
             others.append((entry, found))
     assert others == []
+
+
+def test_an_address_is_for_members_of_groups_that_have_ipv6():
+    entries = line(1, ipv6="fd00::1"), line(2, ipv6="fd00::2")
+    reason = "IPv6 is not configured for this account"
+    assert faults(*entries) == [(1, "ipv6", reason), (2, "ipv6", reason)]
+    one = peer(wg_public_key=public_key(1))
+    team = group("team", one)
+    account_settings(network_range_v6="fd00::/64", ipv6_enabled_groups=[team.pk])
+    assert faults(*entries) == [(2, "ipv6", "this peer is in no group that has IPv6")]
+    peers_import(ndjson(entries[0]))
+    assert Peer.objects.get().ipv6 == "fd00::1"
 
 
 def test_all_faults_are_told_with_their_lines():

@@ -18,12 +18,13 @@ import orjson
 from events.audit.audited import audited_bulk_create
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.rules import fold_email
-from meshmgmt.core.errors import FieldError
+from meshmgmt.core.errors import FieldError, PreconditionFailed
 from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory import contributions
 from meshmgmt.inventory.addresses import lowest_address
 from meshmgmt.inventory.models import SWITCHES, Peer
 from meshmgmt.inventory.rules import MAX_TEXT, UNIQUE, Taken
-from meshmgmt.inventory.services.peers import no_free_address, peer_prepare
+from meshmgmt.inventory.services.peers import check_ipv6, no_free_address, peer_prepare
 
 MAX_LINE: Final = 64 * 1024
 MAX_FAULTS: Final = 100
@@ -91,6 +92,8 @@ class _Import:
     """A running import: what is stored, and what its lines make of it."""
 
     def __init__(self, account: Account) -> None:
+        self.account = account
+        self.groups_of = contributions.peer_groups.only(None)
         self.users: dict[str, str] = {}
         for pk, key in User.objects.values_list("pk", "email_key"):
             self.users[pk] = pk
@@ -279,9 +282,15 @@ def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldErr
     if not fresh:
         # What it gives up is free for itself and for the lines that follow.
         state.unbook(peer)
+    held = peer.ipv6
     errors = peer_prepare(peer, values, state.taken)
     if errors:
         return errors  # not booked again: after a fault nothing is written
+    if peer.ipv6 and peer.ipv6 != held:
+        try:
+            check_ipv6(state.account, state.groups_of(peer.pk))
+        except PreconditionFailed as error:
+            return list(error.errors)
     state.book(peer)
     state.lines[key] = number
     if fresh:

@@ -1,7 +1,7 @@
 """Writes of peers outside of the peer protocol: the API, the admin site, imports."""
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from meshmgmt.inventory.addresses import (
     lowest_address,
     probed_address,
 )
+from meshmgmt.inventory.contributions import ShortGroup
 from meshmgmt.inventory.labels import free_label
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.rules import (
@@ -143,13 +144,20 @@ def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
 
 
 def peer_create(**values: Any) -> Peer:
-    """Create a peer from columns. Raises InvalidArgument, Conflict."""
+    """Create a peer from columns. Raises InvalidArgument, Conflict, PreconditionFailed."""
     with account_write():
-        return peer_insert(values, stored_account() or Account())
+        account = stored_account() or Account()
+        peer = peer_insert(values, account)
+        if values.get("ipv6"):
+            check_ipv6(account, contributions.peer_groups.only([peer.pk])(peer.pk))
+        return peer
 
 
 def peer_insert(values: Values, account: Account) -> Peer:
-    """Create a peer as `peer_create` does, in a write that fails with it."""
+    """Create a peer as `peer_create` does, in a write that fails with it.
+
+    Who calls it puts a peer with an IPv6 address into a group that has IPv6.
+    """
     peer = Peer()
     raise_field_errors(peer_prepare(peer, values, asked_taken(account)))
     peer.save(force_insert=True)
@@ -168,7 +176,8 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
         account = stored_account() or Account()
         _check_expiration(peer, changes)
         if changes.get("ipv6"):
-            _check_ipv6(peer, account)
+            groups = contributions.peer_groups.only([peer.pk])(peer.pk)
+            check_ipv6(account, groups)
         raise_field_errors(peer_prepare(peer, changes, asked_taken(account)))
         # The other columns may be written meanwhile, without the lock.
         peer.save(update_fields=[*changes, "dns_label"])
@@ -219,15 +228,16 @@ def _check_expiration(peer: Peer, changes: Mapping[str, Any]) -> None:
             raise PreconditionFailed.about(name, message)
 
 
-def _check_ipv6(peer: Peer, account: Account) -> None:
-    """An IPv6 address needs a range, and a group of the peer that has IPv6."""
+def check_ipv6(account: Account, groups: Sequence[ShortGroup]) -> None:
+    """An IPv6 address needs a range, and that one of the peer's groups has IPv6.
+
+    Raises PreconditionFailed.
+    """
     if not account.network_range_v6:
         message = "IPv6 is not configured for this account"
         raise PreconditionFailed.about("ipv6", message)
-    groups = {
-        group["id"] for group in contributions.peer_groups.only([peer.pk])(peer.pk)
-    }
-    if groups.isdisjoint(account.ipv6_enabled_groups):
+    ids = {group["id"] for group in groups}
+    if ids.isdisjoint(account.ipv6_enabled_groups):
         message = "this peer is in no group that has IPv6"
         raise PreconditionFailed.about("ipv6", message)
 
