@@ -1,6 +1,6 @@
 """From the document to the account: the difference, in one transaction."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from meshmgmt.api.plans import Plan
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.configuration.document import (
     Stored,
+    configuration,
     dns_settings,
     referable,
     settings,
@@ -23,7 +24,7 @@ from meshmgmt.configuration.document import (
 )
 from meshmgmt.configuration.sections import SECTIONS, Key, Row, Section, keyed, schema
 from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
-from meshmgmt.movingin.rows import UnknownReferenceError, translated
+from meshmgmt.movingin.rows import GROUP_LISTS, UnknownReferenceError, translated
 from meshmgmt.plans.planner import carried_out
 
 
@@ -63,6 +64,19 @@ def perform(document: Row, *, dry_run: bool, max_deletions: int) -> Plan:
     return carried_out(_Applying(document).run, may_stay)
 
 
+def outcome(document: Row) -> Row:
+    """Return the configuration that `perform` would lead to. Raises what that does."""
+    check_form(document)
+    led_to: list[Row] = []
+
+    def may_stay(_: Plan) -> bool:
+        led_to.append(configuration())
+        return False
+
+    carried_out(_Applying(document).run, may_stay)
+    return led_to[0]
+
+
 @dataclass(slots=True)
 class _Applying:
     """One document on its way into the account."""
@@ -86,6 +100,7 @@ class _Applying:
                 there = stored(section, self.names, "")
                 self._delete(_left_out(section.opened(""), there, wanted))
         for section in (one for one in present if not one.is_leaf):
+            self._delete([*self._moving(section)])
             self._section(section, self.document[section.name], section.name, "")
         self._settings()
         for section in (one for one in present if one.is_leaf):
@@ -96,6 +111,24 @@ class _Applying:
     def _delete(self, gone: list[tuple[ResourceViewSet, str]]) -> None:
         for view, identifier in reversed(gone):
             view.delete_object(identifier)
+
+    def _moving(self, section: Section) -> Iterator[tuple[ResourceViewSet, str]]:
+        """Yield parts whose name, which no two may have, is wanted in another whole."""
+        wholes = keyed(section, self.document[section.name])
+        for part in (one for one in section.parts if one.kind):
+            wanted = {key: whole.get(part.name) for key, whole in wholes.items()}
+            names = {entry["name"] for some in wanted.values() for entry in some or ()}
+            for key, (whole, _, _) in stored(section, self.names, "").items():
+                entries = wanted.get(key, [])
+                if entries is None:  # they stay
+                    continue
+                there = stored(part, self.names, whole)
+                named = {
+                    known: one for known, one in there.items() if known[0] in names
+                }
+                for gone in _left_out(part.opened(whole), named, keyed(part, entries)):
+                    del self.ids[part.kind, self.names[part.kind, gone[1]]]
+                    yield gone
 
     def _know(self, kind: str, pk: str, name: str) -> None:
         self.names[kind, pk] = name
@@ -118,8 +151,9 @@ class _Applying:
             identifier = self._entry(section, view, entry, known, where)
             # Parts have ids of their own only under the whole, which must be there by now.
             for part in section.parts:
-                inner = entry.get(part.name, [])
-                self._section(part, inner, f"{where}.{part.name}", identifier)
+                if part.name in entry:
+                    inner, at = entry[part.name], f"{where}.{part.name}"
+                    self._section(part, inner, at, identifier)
 
     def _entry(
         self,
@@ -140,12 +174,14 @@ class _Applying:
             if section.kind:
                 self._know(section.kind, made, str(entry["name"]))
             return made
+        _keep_orders(body, known[2])
         # Rules have no names that last: by their place, so that what differs is changed and
         # nothing is made anew.
         for rule, old in zip(
             body.get("rules") or (), known[2].get("rules", ()), strict=False
         ):
             rule["id"] = old["id"]
+            _keep_orders(rule, old)
         _told(
             where,
             lambda: view.update_object(known[0], view.checked(body, changed=True)),
@@ -154,10 +190,11 @@ class _Applying:
 
     def _settings(self) -> None:
         wanted, there = self.document.get("settings"), settings(self.names)
-        if wanted is not None and wanted != there:
-            if unknown := sorted(wanted.keys() - there.keys()):
-                raise InvalidArgument(f"settings: there is no {unknown[0][:64]!r}")
-            values = self._refer(wanted, "settings")
+        if unknown := sorted((wanted or {}).keys() - there.keys()):
+            raise InvalidArgument(f"settings: there is no {unknown[0][:64]!r}")
+        others = {k: v for k, v in (wanted or {}).items() if v != there[k]}
+        if others:
+            values = self._refer(others, "settings")
             _told("settings", lambda: account_update(settings=_settings(values)))
         wanted = self.document.get("dns_settings")
         if wanted is not None and wanted != dns_settings(self.names):
@@ -187,6 +224,15 @@ def _left_out(
 ) -> list[tuple[ResourceViewSet, str]]:
     """Return what is stored and not wanted any more."""
     return [(view, pk) for key, (pk, _, _) in there.items() if key not in wanted]
+
+
+def _keep_orders(body: Row, row: Row) -> None:
+    """Let lists of the groups that are there keep the order in which they were sent."""
+    for name in body.keys() & {*GROUP_LISTS}:
+        groups = row.get(name) or ()
+        ids = [one["id"] if isinstance(one, dict) else one for one in groups]
+        if sorted(ids) == sorted(body[name] or ()):
+            body[name] = ids
 
 
 def _settings(values: Row) -> Row:

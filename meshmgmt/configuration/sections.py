@@ -55,6 +55,19 @@ class Section:
             return [row for row in rows if row["name"] != EVERYBODY]
         return rows
 
+    def fields(self) -> dict[str, Any]:
+        """Return the schemas of the fields that entries have beside their parts."""
+        entry: Any = self.view.serializer_class()
+        left_out = {"id", *self.derived, *(part.name for part in self.parts)}
+        found: Row = {name: {} for name in entry.fields if name not in left_out}
+        if "rules" in found:
+            rule: Row = {name: {} for name in entry.fields["rules"].child.fields}
+            del rule["id"]
+            items = {"properties": rule, "additionalProperties": False}
+            found["rules"] = {"items": items}
+        keys = {name: {"type": ["string", "array", "null"]} for name in self.key}
+        return {**found, **keys}
+
     def own(self, entry: Row) -> Row:
         """Return an entry without its parts."""
         parts = {part.name for part in self.parts}
@@ -157,16 +170,10 @@ def _arrays(sections: Iterable[Section]) -> dict[str, Any]:
             "type": "array",
             "items": {
                 "type": "object",
-                "not": {"required": ["id"]},
+                "additionalProperties": False,
                 # A router has one of the two that it is known by: a peer, or groups.
                 "required": [] if section.name == "routers" else list(section.key),
-                "properties": {
-                    **{
-                        name: {"type": ["string", "array", "null"]}
-                        for name in section.key
-                    },
-                    **_arrays(section.parts),
-                },
+                "properties": {**section.fields(), **_arrays(section.parts)},
             },
         }
         for section in sections

@@ -204,7 +204,7 @@ def test_more_deletions_than_allowed_are_refused(filled: Body, file: Path):
 FAULTS: Final[list[tuple[Body, str]]] = [
     ({"version": 2}, "version"),
     ({"nonsense": []}, "nonsense"),
-    ({"groups": [{"nam": "x"}]}, r"groups\[0\].*name"),
+    ({"groups": [{"nam": "x"}]}, r"groups\[0\].*'nam' was unexpected"),
     ({"groups": [{"name": ""}]}, r"groups\[0\]: the name"),
     (
         {
@@ -368,3 +368,55 @@ def test_a_document_that_grows_without_end_is_refused(file: Path):
     file.write_text("\n".join(lines))
     with pytest.raises(CommandError, match="aliases"):
         run("plan", str(file))
+
+
+def test_parts_that_an_entry_does_not_have_stay(filled: Body, file: Path):
+    zones = [
+        {k: v for k, v in zone.items() if k != "records"} for zone in filled["zones"]
+    ]
+    networks = [{"name": "office", "routers": filled["networks"][0]["routers"]}]
+    file.write_text(as_yaml({"version": 1, "zones": zones, "networks": networks}))
+    assert run("plan", str(file))[0] == 0
+    assert run("drift", str(file)) == (0, "No difference.\n")
+
+
+def test_a_network_gets_another_name_and_keeps_its_resources(filled: Body, file: Path):
+    filled["networks"][0]["name"] = "renamed"
+    file.write_text(as_yaml(filled))
+    assert run("apply", str(file))[0] == 0
+    assert document() == filled
+
+
+def test_a_resource_moves_to_another_network(filled: Body, file: Path):
+    moved = filled["networks"][0]["resources"].pop()
+    other = {"name": "warehouse", "description": "", "resources": [moved]}
+    filled["networks"].append({**other, "routers": []})
+    file.write_text(as_yaml(filled))
+    assert run("apply", str(file))[0] == 0
+    assert document() == filled
+
+
+def test_what_a_document_leaves_out_is_no_drift(filled: Body, file: Path):
+    settings = {"peer_login_expiration": filled["settings"]["peer_login_expiration"]}
+    rules = filled["policies"][0]["rules"]
+    del rules[0]["description"]
+    some = {"version": 1, "settings": settings, "policies": filled["policies"]}
+    file.write_text(as_yaml(some))
+    assert run("plan", str(file))[0] == 0
+    assert run("drift", str(file)) == (0, "No difference.\n")
+
+
+def test_groups_keep_their_order_when_something_else_changes(file: Path):
+    api = api_as()
+    ids = [ok(api.post("/api/groups", {"name": name}))["id"] for name in ("b", "a")]
+    rule = bodies.rule(sources=ids, destinations=ids[:1])
+    made = ok(api.post("/api/policies", bodies.policy(rules=[rule])))
+    found = document()
+    [policy] = [one for one in found["policies"] if one["name"] == made["name"]]
+    policy["rules"][0]["description"] = "another"
+    found["settings"]["peer_expose_groups"] = ["b", "a"]
+    file.write_text(as_yaml(found))
+    assert run("apply", str(file))[0] == 0
+    [after] = ok(api.get(f"/api/policies/{made['id']}"))["rules"]
+    assert after["description"] == "another"
+    assert [one["id"] for one in after["sources"]] == ids

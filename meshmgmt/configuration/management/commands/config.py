@@ -13,7 +13,7 @@ import yaml
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors, read_text
-from meshmgmt.configuration.applying import perform
+from meshmgmt.configuration.applying import outcome, perform
 from meshmgmt.configuration.difference import difference
 from meshmgmt.configuration.document import (
     as_yaml,
@@ -155,6 +155,11 @@ class Command(BaseCommand):
             raise CommandError("name FILE, --url, or both: this account is itself")
         ours = _read(options["file"]) if options["file"] else _own()
         theirs = _foreign(options) if options["url"] else _own()
+        # What the file leaves out stays as it is, and is no difference.
+        if not options["url"]:
+            ours = outcome(ours)
+        elif options["file"]:
+            theirs = _as_far_as(ours, theirs)
         names = (options["file"] or "this account", options["url"] or "this account")
         lines = list(
             difflib.unified_diff(
@@ -231,6 +236,15 @@ def _about(option: str) -> Iterator[None]:
     except ServiceError as error:
         told = error.message.removeprefix(f"{PARAMETER}: ")
         raise CommandError(f"{option}: {told}") from error
+
+
+def _as_far_as(known: Any, whole: Any) -> Any:
+    """Return of a document the sections, and the settings, that another has."""
+    if not (isinstance(known, dict) and isinstance(whole, dict)):
+        return whole
+    return {
+        name: _as_far_as(known[name], whole[name]) for name in whole if name in known
+    }
 
 
 def _foreign(options: dict[str, Any]) -> dict[str, Any]:
