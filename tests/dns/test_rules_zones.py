@@ -1,16 +1,56 @@
 """Rules of zones and records."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules.zones import record_errors
+from dns.rules.zones import record_errors, zone_errors
 from meshmgmt.core.errors import FieldError
 
 
 def of_record(name: str, type_: str, content: str, ttl: int) -> list[FieldError]:
     record = {"name": name, "type": type_, "content": content, "ttl": ttl}
     return record_errors(record, zone_domain="Corp.lan")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "z"}, []),
+        ({"name": "z" * 255}, []),
+        ({"name": ""}, ["The zone name must have 1 to 255 characters"]),
+        ({"name": "z" * 256}, ["The zone name must have 1 to 255 characters"]),
+        ({"domain": "-"}, ["Zone domain '-' is not valid: the label '-' starts with"]),
+        (
+            {"domain": "mesh.lan."},
+            ["Zone domain 'mesh.lan.' is the domain of the peers"],
+        ),
+        ({"domain": "Taken.lan"}, ["A zone for the domain 'Taken.lan' already exists"]),
+        ({"distribution_groups": ["g", "h"]}, ["group 'h' was not found"]),
+    ],
+)
+def test_zone_errors_say_what_is_wrong(change: dict[str, Any], said: list[str]):
+    zone = {"name": "z", "domain": "corp.lan", "distribution_groups": ["g"], **change}
+    found = zone_errors(
+        zone,
+        known_groups={"g"},
+        peer_domain="Mesh.lan",
+        domain_taken=zone["domain"] == "Taken.lan",
+        stored_domain=None,
+    )
+    assert len(found) == len(said)
+    for error, text in zip(found, said, strict=True):
+        assert error.message.startswith(text)
+
+
+def test_the_domain_of_a_zone_stays():
+    zone = {"name": "z", "domain": "corp.lan.", "distribution_groups": []}
+    facts: Any = {"known_groups": (), "peer_domain": "", "domain_taken": True}
+    assert zone_errors(zone, **facts, stored_domain="Corp.lan") == []
+    [error] = zone_errors(zone, **facts, stored_domain="other.lan")
+    assert error.message == "The domain of a zone cannot be changed"
 
 
 @pytest.mark.parametrize(
