@@ -72,7 +72,7 @@ test-sqlite: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) $(DOCS_STAMP) ## the full counts: property tests, kills, soak
+test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) $(DOCS_STAMP) ## what takes seconds or more: browsers, servers, kills, soak, full counts
 	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(SLOW_JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(SLOW_JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n 0 tests/events/test_replica.py

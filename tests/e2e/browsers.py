@@ -22,6 +22,7 @@ _CHROMIUM: Final = (
 )
 
 needs_a_browser: Final = [
+    pytest.mark.slow,
     # Where all must run, a browser that is not found is a failure.
     pytest.mark.skipif(
         _CHROMIUM is None and "CI" not in os.environ,
