@@ -42,6 +42,10 @@ _PORTS: Final[tuple[dict[str, Any], ...]] = (
     {"protocol": "udp", "ranges": ((10, 30), (5, 5))},
     {"protocol": "netbird-ssh", "ports": (22,)},
     {"protocol": "netbird-ssh", "authorized": (("g", ("root",)), ("all", ()))},
+    {
+        "protocol": "netbird-ssh",
+        "authorized": (("g", ("root",)), ("h", ("root", "me"))),
+    },
     {"protocol": "icmp"},
 )
 _TARGETS: Final[tuple[dict[str, Any], ...]] = (

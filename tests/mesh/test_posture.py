@@ -2,8 +2,17 @@
 
 import pytest
 
+from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.posture import passes, watched_files
-from meshmgmt.mesh.snapshot import Peer, PostureCheck
+from meshmgmt.mesh.snapshot import (
+    Peer,
+    Policy,
+    PostureCheck,
+    Rule,
+    RuleSide,
+    Settings,
+    Snapshot,
+)
 
 PROCESSES = [{"linux_path": "/usr/bin/av", "mac_path": "/Applications/av"}]
 
@@ -90,3 +99,27 @@ def test_every_part_of_every_check_must_pass():
 def test_files_of_every_system_are_watched():
     assert watched_files(SCANNER) == ("/usr/bin/av", "/Applications/av")
     assert watched_files(CLIENT) == ()
+
+
+def test_files_are_watched_by_all_peers_that_rules_with_the_check_name():
+    rules = {
+        id_: Rule(id=id_, sources=RuleSide(peer=id_), destinations=RuleSide(peer="c"))
+        for id_ in "ab"
+    }
+    snapshot = Snapshot(
+        settings=Settings(dns_domain="mesh.test"),
+        peers={
+            id_: Peer(id=id_, key=id_, label=id_, ip=f"100.71.0.{number}")
+            for number, id_ in enumerate("abc", 1)
+        },
+        members={},
+        everybody="all",
+        policies=tuple(
+            Policy(f"p{id_}", (rule,), True, ("scan",)) for id_, rule in rules.items()
+        ),
+        checks={"scan": SCANNER},
+    )
+    mesh = Mesh(snapshot, 0)
+    watched = {id_: mesh.network_map(id_).files for id_ in snapshot.peers}
+    files = [("/usr/bin/av", "/Applications/av")]
+    assert watched == {"a": files, "b": files, "c": []}
