@@ -33,6 +33,19 @@ def nobody() -> Api:
     return Api()
 
 
+@pytest.fixture
+def made(api: Api) -> Body:
+    """An invite as its creation answered it."""
+    answered: Body = ok(api.post(PATH, invite()))
+    return answered
+
+
+@pytest.fixture
+def link(made: Body) -> str:
+    """The path that the invite's secret opens."""
+    return f"{PATH}/{made['invite_token']}"
+
+
 def invite(**changes: object) -> Body:
     body = {
         "email": "new@mesh.dev",
@@ -68,6 +81,9 @@ class TestInvites(SecretContract):
     def refused(self) -> Iterator[Fault]:
         yield {"email": "new"}, 422, "email", "'new' is not an e-mail address"
         yield {"email": "NEW9@mesh.dev"}, 409, "email", "is invited already"
+        person("user", email="bob@mesh.dev")
+        taken = "another user has this e-mail"
+        yield {"email": "BOB@mesh.dev"}, 409, "email", taken
         yield {"email": None}, 422, "email", "'' is not an e-mail address"
         yield {"name": " "}, 422, "name", "the name must not be empty or blank"
         yield {"role": "king"}, 422, "role", "'king' is not a role"
@@ -78,18 +94,19 @@ class TestInvites(SecretContract):
             yield {"auto_groups": [bad]}, 422, "auto_groups[0]", text
 
 
-def test_new_invite_is_good_for_three_days(api: Api):
-    ok(api.post(PATH, invite()))
+@pytest.mark.usefixtures("made")
+def test_new_invite_is_good_for_three_days():
     stored = Invite.objects.get()
     assert stored.expires_at - stored.created_at == pytest.approx(
         dt.timedelta(hours=72), abs=dt.timedelta(seconds=1)
     )
 
 
-def test_link_tells_what_it_is_for_without_credentials(api: Api, nobody: Api):
-    made = ok(api.post(PATH, invite()))
+def test_link_tells_what_it_is_for_without_credentials(
+    made: Body, link: str, nobody: Api
+):
     for client in (nobody, Api("mpt_" + "x" * 36)):
-        assert ok(client.get(f"{PATH}/{made['invite_token']}")) == {
+        assert ok(client.get(link)) == {
             "email": "new@mesh.dev",
             "name": "New",
             "expires_at": made["expires_at"],
@@ -98,19 +115,18 @@ def test_link_tells_what_it_is_for_without_credentials(api: Api, nobody: Api):
         }
 
 
-def test_link_is_not_valid_while_another_user_has_the_address(api: Api, nobody: Api):
-    made = ok(api.post(PATH, invite()))
-    link = f"{PATH}/{made['invite_token']}"
+def test_link_is_not_valid_while_another_user_has_the_address(link: str, nobody: Api):
     person("user", email="NEW@mesh.dev")
-    assert ok(nobody.get(link))["valid"] is False
-    assert nobody.post(f"{link}/accept", {"password": "Abcdefg1!"}).status == 409
-
-
-def test_accepting_makes_the_user(api: Api, nobody: Api):
-    made = ok(api.post(PATH, invite()))
     trail = Trail()
-    accept = f"{PATH}/{made['invite_token']}/accept"
-    assert ok(nobody.post(accept, {"password": STRONG})) == {"success": True}
+    assert ok(nobody.get(link))["valid"] is False
+    assert nobody.post(f"{link}/accept", {"password": STRONG}).status == 409
+    assert trail.codes == []
+
+
+def test_accepting_makes_the_user(api: Api, link: str, nobody: Api):
+    trail = Trail()
+    accepted = nobody.post(f"{link}/accept", {"password": STRONG})
+    assert ok(accepted) == {"success": True}
     user = User.objects.get(email="new@mesh.dev")
     assert user.check_password(STRONG)
     [shown] = [row for row in ok(api.get("/api/users")) if row["id"] == user.pk]
@@ -130,9 +146,7 @@ def test_accepting_makes_the_user(api: Api, nobody: Api):
     assert ok(api.get(PATH)) == []
 
 
-def test_link_is_good_once(api: Api, nobody: Api):
-    made = ok(api.post(PATH, invite()))
-    link = f"{PATH}/{made['invite_token']}"
+def test_link_is_good_once(api: Api, made: Body, link: str, nobody: Api):
     ok(nobody.post(f"{link}/accept", {"password": STRONG}))
     assert nobody.post(f"{link}/accept", {"password": STRONG}).status == 404
     assert nobody.get(link).status == 404
@@ -154,9 +168,8 @@ def test_expired_link_is_refused(api: Api, nobody: Api):
 
 @pytest.mark.parametrize("body", [None, b"", {}, {"expires_in": 2 * HOUR}])
 def test_regenerated_link_ends_the_old_one(
-    api: Api, nobody: Api, body: Body | bytes | None
+    api: Api, made: Body, nobody: Api, body: Body | bytes | None
 ):
-    made = ok(api.post(PATH, invite()))
     trail = Trail()
     again = ok(api.call("POST", f"{PATH}/{made['id']}/regenerate", body))
     assert set(again) == {"invite_token", "invite_expires_at"}
@@ -164,13 +177,6 @@ def test_regenerated_link_ends_the_old_one(
     assert ok(nobody.get(f"{PATH}/{again['invite_token']}"))["valid"] is True
     assert trail.targets == [("user.invite.link.regenerate", made["id"])]
     assert trail.events[0].meta == {"email": "new@mesh.dev"}
-
-
-def test_address_of_a_user_is_not_invited(api: Api):
-    person("user", email="bob@mesh.dev")
-    answer = api.post(PATH, invite(email="BOB@mesh.dev"))
-    assert answer.status == 409
-    assert "another user has this e-mail" in answer.fields["email"]
 
 
 def test_nobody_is_invited_as_owner(api: Api):
@@ -181,24 +187,13 @@ def test_nobody_is_invited_as_owner(api: Api):
     assert answer.fields == {"role": "nobody can be invited as owner"}
 
 
-def test_weak_password_is_refused(api: Api, nobody: Api):
-    made = ok(api.post(PATH, invite()))
-    link = f"{PATH}/{made['invite_token']}"
+def test_weak_password_is_refused(link: str, nobody: Api):
     trail = Trail()
     answer = nobody.post(f"{link}/accept", {"password": "Password!"})
     assert answer.status == 422
     assert answer.fields == {"password": "a password needs a digit"}
     assert trail.codes == []
     assert ok(nobody.get(link))["valid"] is True
-
-
-def test_address_taken_meanwhile_is_a_conflict(api: Api, nobody: Api):
-    made = ok(api.post(PATH, invite()))
-    person("user", email="NEW@mesh.dev")
-    trail = Trail()
-    answer = nobody.post(f"{PATH}/{made['invite_token']}/accept", {"password": STRONG})
-    assert answer.status == 409
-    assert trail.codes == []
 
 
 @pytest.mark.parametrize("bad", ["nope", "mpi_" + "x" * 36, "%00"])
@@ -211,8 +206,7 @@ def test_unknown_link_is_not_found(nobody: Api, bad: str):
         assert "not found" in answer.json["message"]
 
 
-def test_id_is_no_secret(api: Api, nobody: Api):
-    made = ok(api.post(PATH, invite()))
+def test_id_is_no_secret(api: Api, made: Body, nobody: Api):
     assert nobody.get(f"{PATH}/{made['id']}").status == 404
     assert api.delete(f"{PATH}/{made['invite_token']}").status == 404
     assert api.delete(f"{PATH}/{new_id()}").status == 404

@@ -14,20 +14,30 @@ from tests.resource_contract import Trail, ok
 pytestmark = pytest.mark.django_db
 
 
-def test_route_of_a_deleted_peer_is_disabled(api: Api):
-    made = ok(api.post("/api/routes", route()))
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("kind", ["route", "network.router"])
+def test_route_or_router_of_a_deleted_peer_is_kept_disabled(
+    api: Api, kind: str, whole: bool
+):
+    where, body, off = {
+        "route": ("/api/routes", route(), {}),
+        "network.router": (
+            f"/api/networks/{network().pk}/routers",
+            {"peer": numbered(1).pk},
+            {"peer_groups": []},
+        ),
+    }[kind]
+    made = ok(api.post(where, body))
+    one, off = f"{where}/{made['id']}", {"peer": "", "enabled": False, **off}
     trail = Trail()
-    numbered(1).delete()
-    assert ok(api.get(f"/api/routes/{made['id']}")) == {
-        **made,
-        "peer": "",
-        "enabled": False,
-    }
-    shown = ok(api.get(f"/api/routes/{made['id']}"))
-    assert ok(api.put(f"/api/routes/{made['id']}", shown)) == shown
-    refused = api.put(f"/api/routes/{made['id']}", {**shown, "enabled": True})
-    assert refused.status == 422
-    assert trail.codes == ["route.update", "user.peer.delete"]
+    chosen = Peer.objects.filter(pk=numbered(1).pk) if whole else numbered(1)
+    chosen.delete()
+    shown = ok(api.get(one))
+    assert shown == {**made, **off}
+    assert ok(api.put(one, shown)) == shown
+    assert api.put(one, {"enabled": True}).status == 422
+    assert api.post(where, {**body, **off}).status == 422
+    assert trail.codes == [f"{kind}.update", "user.peer.delete"]
     assert trail.events[0].meta["reason"] == "peer 'peer no. 1' was deleted"
 
 
@@ -119,27 +129,6 @@ def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so():
         if event.activity_code == "peer.group.delete"
     }
     assert reasons == {"peers 'peer no. 2', 'peer no. 3' were deleted"}
-
-
-@pytest.mark.parametrize("whole", [True, False])
-def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool, api: Api):
-    where = f"/api/networks/{network().pk}/routers"
-    made = ok(api.post(where, {"peer": numbered(1).pk}))
-    trail = Trail()
-    chosen = Peer.objects.filter(pk=numbered(1).pk) if whole else numbered(1)
-    chosen.delete()
-    assert ok(api.get(f"{where}/{made['id']}")) == {
-        **made,
-        "peer": "",
-        "peer_groups": [],
-        "enabled": False,
-    }
-    shown = ok(api.get(f"{where}/{made['id']}"))
-    assert ok(api.put(f"{where}/{made['id']}", shown)) == shown
-    assert api.put(f"{where}/{made['id']}", {"enabled": True}).status == 422
-    assert api.post(where, {"peer": "", "enabled": False}).status == 422
-    assert trail.codes == ["network.router.update", "user.peer.delete"]
-    assert trail.events[0].meta["reason"] == "peer 'peer no. 1' was deleted"
 
 
 def test_routes_of_deleted_groups_are_put_back_as_they_are_shown(api: Api):
