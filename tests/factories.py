@@ -20,6 +20,7 @@ from meshmgmt.access.models import (
 from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.resources import ModelT
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
@@ -134,13 +135,17 @@ def setup_key(name: str = "key", **terms: Any) -> SetupKey:
     return setup_keys.create({**plain, **terms})
 
 
+def changed(instance: ModelT, **columns: Any) -> ModelT:
+    """Store an object with other values in some columns, and return it."""
+    for name, value in columns.items():
+        setattr(instance, name, value)
+    instance.save()
+    return instance
+
+
 def account_settings(**changes: Any) -> Account:
     """Change settings of the account and return it."""
-    account = Account.objects.get()
-    for name, value in changes.items():
-        setattr(account, name, value)
-    account.save()
-    return account
+    return changed(Account.objects.get(), **changes)
 
 
 def ipv6_for_all() -> Account:

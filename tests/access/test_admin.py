@@ -49,10 +49,8 @@ def path(kind: str, rest: str = "") -> str:
 def one_of_each() -> dict[str, Any]:
     """Store one object of each kind and return them by page."""
     kitchen, office = group("kitchen"), group("office")
-    made = rule([kitchen, office], [office])
-    made.ports, made.protocol = ["22", "80"], "netbird-ssh"
-    made.port_ranges = []
-    made.save()
+    ssh = {"ports": ["22", "80"], "protocol": "netbird-ssh", "port_ranges": []}
+    made = rule([kitchen, office], [office], **ssh)
     users = [(office.pk, "root\nadmin"), (kitchen.pk, "")]
     set_members(access.RuleAuthorizedGroup, made, users)
     check = access.PostureCheck(name="new clients", checks=CHECKS)

@@ -10,7 +10,7 @@ from meshmgmt.access import models as access
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import OrderedLink, set_members
 from meshmgmt.core.transactions import account_write
-from tests.factories import Trail, group, rule
+from tests.factories import Trail, changed, group, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -30,9 +30,7 @@ def test_change_of_a_rule_is_one_event_of_it_and_one_of_its_policy():
 
     with account_write():
         again = access.PolicyRule.objects.get(pk=made.pk)
-        again.ports = ["443"]
-        again.protocol = "tcp"
-        again.save()
+        changed(again, ports=["443"], protocol="tcp")
         set_members(access.RuleSource, again, [one.pk, two.pk])
         set_members(access.RuleAuthorizedGroup, again, [(one.pk, "root\nadmin")])
 

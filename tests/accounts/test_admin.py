@@ -10,7 +10,7 @@ from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.users import user_create
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
-from tests.factories import Trail, group
+from tests.factories import Trail, changed, group
 from tests.people import person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -186,9 +186,7 @@ class TestUsers:
         assert list(User.objects.all()) == [owner]
 
     def test_pending_users_are_let_in(self, client: Client, owner: User):
-        user = person("user")
-        user.pending_approval = user.is_blocked = True
-        user.save()
+        user = changed(person("user"), pending_approval=True, is_blocked=True)
         data = {"action": "let_in", "_selected_action": [user.pk, owner.pk]}
         trail = Trail()
         assert "Let in: 1 user." in texts_of(client.post(USERS, data))
@@ -209,8 +207,7 @@ class TestUsers:
         assert User.objects.filter(pending_approval=True).count() == 2
 
     def test_an_admin_lets_no_owner_in(self, owner: User):
-        owner.pending_approval = True
-        owner.save()
+        changed(owner, pending_approval=True)
         data = {"action": "let_in", "_selected_action": [owner.pk]}
         answer = client_of(person("admin")).post(USERS, data)
         assert "only owners may change an owner" in texts_of(answer)

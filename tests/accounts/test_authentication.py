@@ -19,6 +19,7 @@ from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.accounts.tokens import new_token
 from meshmgmt.core.transactions import account_write
 from tests.api_client import Answer, Api
+from tests.factories import changed
 from tests.people import api_of, person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -211,8 +212,7 @@ class TestSessions:
     def test_a_one_time_password_opens_nothing_but_the_page_that_replaces_it(
         self, user: User
     ):
-        user.password_is_temporary = True
-        user.save(update_fields=["password_is_temporary"])
+        changed(user, password_is_temporary=True)
         client = Client()
         client.force_login(user)
         path = f"/api/users/{user.pk}/tokens"

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from events.models import AuditEvent
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.users import user_set_blocked
+from tests.factories import changed
 from tests.people import person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -84,9 +85,7 @@ class TestUsers:
         assert last_code() == "user.unblock"
 
     def test_unblock_lets_a_pending_user_in(self):
-        user = person("user")
-        user.pending_approval = True
-        user.save()
+        user = changed(person("user"), pending_approval=True)
         assert run("users", "unblock", user.pk) == f"{user.email} is approved\n"
         user.refresh_from_db()
         assert not user.pending_approval

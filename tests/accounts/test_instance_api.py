@@ -11,7 +11,7 @@ from meshmgmt.accounts.setup.owner import is_setup_code, setup_code, start_notic
 from meshmgmt.api import limits
 from meshmgmt.core.rooms import start_notices
 from tests.api_client import Api
-from tests.factories import Trail
+from tests.factories import Trail, changed
 from tests.people import api_as, person
 from tests.resource_contract import Body, ok
 
@@ -74,9 +74,7 @@ def test_events_and_life_of_the_token(nobody: Api):
 
 @pytest.mark.parametrize("blocked", [False, True])
 def test_setup_is_closed_while_there_is_an_owner(nobody: Api, blocked: bool):
-    user = person("owner")
-    user.is_blocked = blocked
-    user.save()
+    changed(person("owner"), is_blocked=blocked)
     trail = Trail()
     for answer in (
         nobody.post("/api/setup", OWNER),

@@ -16,7 +16,7 @@ from meshmgmt.accounts.oidc.provisioning import user_of
 from meshmgmt.core import clock, context
 from tests.accounts.identities import bearer, newcomer, newcomers, parts
 from tests.api_client import Api
-from tests.factories import Trail, account_settings, group, peer
+from tests.factories import Trail, account_settings, changed, group, peer
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 from tests.resource_contract import ok
@@ -112,9 +112,7 @@ def test_newcomer_waits_for_approval_where_the_account_asks_for_it(
 def test_blocked_user_stays_out(idp: RunningProvider):
     token = idp.token_of()
     ok(bearer(token))
-    user = newcomer()
-    user.is_blocked = True
-    user.save()
+    changed(newcomer(), is_blocked=True)
     answer = bearer(idp.token_of(name="Anna"))
     assert answer.status == 403
     assert "blocked" in answer.json["message"]
@@ -144,9 +142,7 @@ def test_role_follows_the_claim_but_owners_stay(idp: RunningProvider):
     trail = Trail()
     assert ok(bearer(idp.token_of(roles="auditor")))["role"] == "auditor"
     assert "user.role.update" in trail.codes
-    user = newcomer()
-    user.role = "owner"
-    user.save()
+    changed(newcomer(), role="owner")
     User.objects.unaudited_update(last_login=None)
     assert ok(bearer(idp.token_of(roles="auditor")))["role"] == "owner"
 
@@ -165,8 +161,7 @@ def test_linked_person_is_invited_no_longer_and_has_no_one_time_password(
     idp: RunningProvider,
 ):
     invited = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
-    invited.password_is_temporary = True
-    invited.save(update_fields=["password_is_temporary"])
+    changed(invited, password_is_temporary=True)
     trail = Trail()
     assert ok(bearer(idp.token_of()))["status"] == "active"
     assert "user.password.change" in trail.codes

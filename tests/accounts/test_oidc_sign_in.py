@@ -12,7 +12,7 @@ from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc import adminlogin
 from tests.accounts.identities import KEPT_OUT, bearer, newcomer, newcomers
 from tests.api_client import Api
-from tests.factories import Trail
+from tests.factories import Trail, changed
 from tests.oidc_provider import RunningProvider
 from tests.people import person
 from tests.races import race
@@ -61,17 +61,14 @@ class TestFirstOwner:
 
     def test_person_known_before_becomes_owner(self, provider: RunningProvider):
         known = person("auditor", email="ann@mesh.dev")
-        known.pending_approval = True
-        known.save()
+        changed(known, pending_approval=True)
         trail = Trail()
         shown = ok(bearer(provider.token_of()))
         assert (shown["id"], shown["role"]) == (known.pk, "owner")
         assert {"user.role.update", "user.approve"} <= set(trail.codes)
 
     def test_blocked_person_does_not_become_owner(self, provider: RunningProvider):
-        known = person("auditor", email="ann@mesh.dev")
-        known.is_blocked = True
-        known.save()
+        changed(person("auditor", email="ann@mesh.dev"), is_blocked=True)
         assert bearer(provider.token_of()).status == 403
         assert not User.objects.any_owner()
 
@@ -134,10 +131,7 @@ class TestAdminSite:
     ):
         idp.token_of(roles="user" if "role" in facts else "admin")
         self.sign_in(idp, Client())
-        user = newcomer()
-        for name, value in facts.items():
-            setattr(user, name, value)
-        user.save()
+        changed(newcomer(), **facts)
         client = Client()
         answer = self.sign_in(idp, client)
         assert answer["Location"] == "/admin/login/"
@@ -190,8 +184,7 @@ class TestAdminSite:
         person("owner", email="bob@mesh.dev", password="correct horse")
         form = {"username": "bob@mesh.dev", "password": "correct horse"}
         assert Client().post("/admin/login/", form).status_code == 302
-        account.local_auth_disabled = True
-        account.save()
+        changed(account, local_auth_disabled=True)
         refused = Client().post("/admin/login/", form)
         assert refused.status_code == 403
         assert "use the identity provider" in refused.content.decode()

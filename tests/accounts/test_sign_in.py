@@ -9,6 +9,7 @@ from events.models import AuditEvent
 from meshmgmt.accounts.models import WrongPassword
 from tests.accounts.identities import KEPT_OUT
 from tests.admin.signed_in import client_of
+from tests.factories import changed
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -48,10 +49,7 @@ class TestSignIn:
         ],
     )
     def test_not_otherwise(self, email: str, password: str, facts: dict[str, Any]):
-        user = person("admin", email="bob@mesh.dev", password=RIGHT)
-        for name, value in facts.items():
-            setattr(user, name, value)
-        user.save()
+        changed(person("admin", email="bob@mesh.dev", password=RIGHT), **facts)
         response = self.sign_in(email, password)
         assert response.status_code == 200
         text = response.content.decode()
@@ -64,10 +62,7 @@ class TestSignIn:
     def test_who_may_not_enter_is_told_why_once_the_password_is_right(
         self, facts: dict[str, Any], words: str
     ):
-        user = person("admin", email="bob@mesh.dev", password=RIGHT)
-        for name, value in facts.items():
-            setattr(user, name, value)
-        user.save()
+        changed(person("admin", email="bob@mesh.dev", password=RIGHT), **facts)
         response = self.sign_in("bob@mesh.dev", RIGHT)
         assert response.status_code == 403
         assert words in response.content.decode()
@@ -80,6 +75,5 @@ class TestSignIn:
         user = person("admin")
         client = client_of(user)
         assert client.get(USERS).status_code == 200
-        user.is_blocked = True
-        user.save()
+        changed(user, is_blocked=True)
         assert client.get(USERS).status_code == 302

@@ -12,7 +12,7 @@ from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.core.roles import permissions_of
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.factories import Trail, account_settings, group, group_id, peer
+from tests.factories import Trail, account_settings, changed, group, group_id, peer
 from tests.people import api_as, api_of, person, robot
 from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok
 
@@ -296,10 +296,7 @@ class TestDeletion:
 class TestApproval:
     @pytest.fixture
     def pending(self) -> User:
-        someone = person("user", email="new@mesh.dev")
-        someone.pending_approval = True
-        someone.save()
-        return someone
+        return changed(person("user", email="new@mesh.dev"), pending_approval=True)
 
     def test_approved_user_is_let_in(self, api: Api, pending: User):
         trail = Trail()
@@ -322,9 +319,7 @@ class TestApproval:
     def test_who_may_neither_be_approved_nor_rejected(
         self, pending: User, *, caller: str, facts: Body, status: int, message: str
     ):
-        for name, value in facts.items():
-            setattr(pending, name, value)
-        pending.save()
+        changed(pending, **facts)
         api, one = api_as(caller), f"{PATH}/{pending.pk}"
         for answer in (api.post(f"{one}/approve"), api.delete(f"{one}/reject")):
             assert (answer.status, answer.json["message"]) == (status, message)

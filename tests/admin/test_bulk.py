@@ -21,7 +21,7 @@ from meshmgmt.delivery.services import subscription_create
 from meshmgmt.inventory.models import NetworkResource, Peer
 from tests.admin.signed_in import client_of, texts_of
 from tests.demo.test_seed import seed
-from tests.factories import Trail, group, peer, peers, rule, setup_key
+from tests.factories import Trail, changed, group, peer, peers, rule, setup_key
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -90,9 +90,8 @@ def test_everything_with_a_switch_is_switched_off_and_on_and_keeps_the_rest(
 
 
 def test_the_page_before_says_what_happens_and_nothing_has(client: Client):
-    on, off = rule([group("a")], [group("b")]).policy, rule([], []).policy
-    off.enabled = False
-    off.save()
+    on = rule([group("a")], [group("b")]).policy
+    off = changed(rule([], []).policy, enabled=False)
     trail = Trail()
 
     text = said(client.post(POLICIES, chosen("disable", on, off)))

@@ -20,6 +20,7 @@ from meshmgmt.core.transactions import account_write, joined_write
 from tests.api_client import Answer, Api
 from tests.dns.bodies import zone
 from tests.events.backends import second_session, waiting_pid
+from tests.factories import changed
 from tests.people import api_as, api_of, person, token_of
 from tests.races import race
 
@@ -159,8 +160,7 @@ class TestRefusals:
         user = person("admin")
         api = api_of(user)
         api.post(GROUPS, {"name": "web"}, **KEY)
-        user.role = "user"
-        user.save(update_fields=["role"])
+        changed(user, role="user")
         assert api.post(GROUPS, {"name": "web"}, **KEY).status == 403
 
     def test_a_wrong_password_counts_with_a_key_too(self):

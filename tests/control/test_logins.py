@@ -29,7 +29,14 @@ from tests.control.machines import (
     request,
     setup_key,
 )
-from tests.factories import Trail, account_settings, group, groups_of_peer, peers
+from tests.factories import (
+    Trail,
+    account_settings,
+    changed,
+    group,
+    groups_of_peer,
+    peers,
+)
 from tests.people import api_as, person
 from tests.races import race
 
@@ -362,12 +369,8 @@ def test_deleted_peer_is_a_stranger():
 
 
 def owned(**facts: Any) -> Peer:
-    peer = enrolled()
-    values = {"user": person("user"), "login_expiration_enabled": True, **facts}
-    for name, value in values.items():
-        setattr(peer, name, value)
-    peer.save()
-    return peer
+    usual = {"user": person("user"), "login_expiration_enabled": True}
+    return changed(enrolled(), **{**usual, **facts})
 
 
 def test_session_of_an_owned_peer_ends_when_the_account_says():
@@ -401,8 +404,7 @@ def test_no_session_ends_when_the_account_does_not_want_it():
 def test_peer_of_an_owner_who_may_not_act_is_refused(what: str, told: str):
     peer = owned()
     assert peer.user is not None
-    setattr(peer.user, what, True)
-    peer.user.save()
+    changed(peer.user, **{what: True})
     refusal = refusal_of(come_back, peer)
     assert refusal.code == Code.PERMISSION_DENIED
     assert told in refusal.text

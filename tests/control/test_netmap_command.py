@@ -11,7 +11,7 @@ from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from tests.factories import group, peer, rule
+from tests.factories import changed, group, peer, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -71,12 +71,9 @@ def test_policies_that_name_the_peer_say_why_they_show_nobody():
         check.save()
         set_members(PolicyPostureCheck, made.policy, [check.pk])
     assert "does not pass new" in shown("web")
-    made.action = "drop"
-    made.save()
+    changed(made, action="drop")
     assert "it only drops" in shown("web")
-    policy = Policy.objects.get(pk=made.policy_id)
-    policy.enabled = False
-    policy.save()
+    changed(Policy.objects.get(pk=made.policy_id), enabled=False)
     assert "it is switched off" in shown("web")
 
 

@@ -22,7 +22,7 @@ from meshmgmt.inventory.standing import Standing, standings
 from observability.metrics import instruments
 from tests.control.machines import SOURCE, enrolled, meta, public_key, refusal_of
 from tests.control.recordings import fresh_store
-from tests.factories import Trail, peer
+from tests.factories import Trail, changed, peer
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -162,10 +162,9 @@ def test_session_is_prolonged_only_with_a_token():
 
 
 def test_standing_of_many_peers_at_once():
-    owner, blocked, waiting = person("user"), person("user"), person("user")
-    user_set_blocked(user_id=blocked.pk, blocked=True)
-    waiting.pending_approval = True
-    waiting.save()
+    owner = person("user")
+    blocked = changed(person("user"), is_blocked=True)
+    waiting = changed(person("user"), pending_approval=True)
     fine = peer()
     soon = peer(user=owner, login_expiration_enabled=True)
     late = peer(user=owner, login_expiration_enabled=True, last_login=LONG_AGO)

@@ -28,7 +28,7 @@ from tests.control.machines import (
     request,
     setup_key,
 )
-from tests.factories import Trail, account_settings, group, groups_of_peer
+from tests.factories import Trail, account_settings, changed, group, groups_of_peer
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 
@@ -154,8 +154,7 @@ def test_provider_that_is_away_is_no_decision_about_the_peer(settings: Any):
 def expire(peer_id: str, *, flagged: bool) -> Peer:
     peer = Peer.objects.get(pk=peer_id)
     if flagged:
-        peer.login_expired = True
-        peer.save()
+        changed(peer, login_expired=True)
     else:
         Peer.objects.filter(pk=peer_id).unaudited_update(last_login=LONG_AGO)
     return peer
