@@ -1,6 +1,6 @@
 """What the summaries can group each stream by, add up, and call it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +19,7 @@ from django.db.models.functions import Coalesce, NullIf
 
 from events import directory
 from events.activities import LABELS
+from events.directory import PeerFacts, UserFacts
 from events.models import (
     AuditEvent,
     ProxyEntry,
@@ -33,6 +34,10 @@ from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS, PROTOCOL_NAMES
 
 Newest = Callable[[], Any]
 """Returns the newest event of a group, None when it is gone."""
+NameOf = Callable[[Any, Newest], str]
+"""Returns what people call a key."""
+_NAMED: Final = ("source", "destination", "user", "policy")
+"""What flows themselves tell the names of."""
 
 
 NARROWED: Final = 100
@@ -105,7 +110,7 @@ class Subject:
     time_field: str
     groups: Mapping[str, Any]
     metrics: Mapping[str, Callable[[], Any]]
-    names: Mapping[str, Callable[[Any, Newest], str]]
+    names: Mapping[str, NameOf]
     words: Mapping[str, tuple[str, ...]]
     indexed: Mapping[str, Callable[[list[Any]], Q]] = field(default_factory=dict)
     roll_ups: RollUps | None = None
@@ -136,45 +141,24 @@ def _is_end(side: str) -> Callable[[list[Any]], Q]:
     return condition
 
 
-def _in_event(field: str) -> Callable[[Any, Newest], str]:
+def _told(tell: Callable[[Any], Any]) -> NameOf:
     """Return a function that reads the name out of the newest event."""
 
     def name(key: Any, newest: Newest) -> str:
         event = newest()
-        if event is None:
-            return ""
-        facts = event.content[field]
-        return str(facts["name"] or facts.get("email", ""))
+        return "" if event is None else str(tell(event) or "")
 
     return name
 
 
-def _reporter(key: str, newest: Newest) -> str:
-    return next((peer.name for peer in directory.peers.only({key}, ())), "")
+def _in_content(field: str) -> NameOf:
+    return _told(
+        lambda event: event.content[field]["name"] or event.content[field].get("email")
+    )
 
 
-def _user(key: str, newest: Newest) -> str:
-    return next((user.name for user in directory.users.only({key})), "")
-
-
-def _protocol(key: int, newest: Newest) -> str:
-    return PROTOCOL_NAMES.get(key, "")
-
-
-def _initiator(key: str, newest: Newest) -> str:
-    event = newest()
-    return "" if event is None else event.initiator_name or event.initiator_email
-
-
-def _target(key: str, newest: Newest) -> str:
-    event = newest()
-    if event is None:
-        return ""
-    return str(event.meta.get("name") or event.meta.get("new_name") or "")
-
-
-def _activity(key: str, newest: Newest) -> str:
-    return LABELS.get(key, "")
+def _first_name(facts: Iterable[PeerFacts | UserFacts]) -> str:
+    return next((each.name for each in facts), "")
 
 
 SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)
@@ -275,12 +259,9 @@ TRAFFIC_SUBJECT: Final = Subject(
     groups=_TRAFFIC_GROUPS,
     metrics=_TRAFFIC_METRICS,
     names={
-        "source": _in_event("source"),
-        "destination": _in_event("destination"),
-        "user": _in_event("user"),
-        "policy": _in_event("policy"),
-        "protocol": _protocol,
-        "reporter": _reporter,
+        **{field: _in_content(field) for field in _NAMED},
+        "protocol": lambda key, _: PROTOCOL_NAMES.get(key, ""),
+        "reporter": lambda key, _: _first_name(directory.peers.only({key}, ())),
     },
     words={"direction": DIRECTIONS, "connection_type": CONNECTIONS},
     indexed={side: _is_end(side) for side in ("source", "destination")},
@@ -296,7 +277,7 @@ PROXY_SUBJECT: Final = Subject(
         "bytes": lambda: Total("bytes_upload", "bytes_download"),
         "failures": lambda: Count("pk", filter=_FAILURE),
     },
-    names={"user": _user},
+    names={"user": lambda key, _: _first_name(directory.users.only({key}))},
     words={},
     roll_ups=PROXY_ROLL_UPS,
 )
@@ -312,7 +293,13 @@ AUDIT_SUBJECT: Final = Subject(
         "source_address": F("source_address"),
     },
     metrics={"events": lambda: Count("pk")},
-    names={"activity": _activity, "initiator": _initiator, "target": _target},
+    names={
+        "activity": lambda key, _: LABELS.get(key, ""),
+        "initiator": _told(lambda event: event.initiator_name or event.initiator_email),
+        "target": _told(
+            lambda event: event.meta.get("name") or event.meta.get("new_name")
+        ),
+    },
     words={},
 )
 
