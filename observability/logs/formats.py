@@ -71,33 +71,33 @@ def _trace(record: logging.LogRecord) -> str:
     return "\n".join(parts)
 
 
-class JsonFormatter(logging.Formatter):
-    """One JSON object per line."""
-
+class _LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without its end; made once for all outputs."""
-        line: str | None = vars(record).get("_json_line")
-        if line is None:
-            line = orjson.dumps(fields(record), default=str).decode()
-            vars(record)["_json_line"] = line
-        return line
+        kept, name = vars(record), f"_{type(self).__name__}"
+        if name not in kept:
+            kept[name] = self.line(fields(record))
+        return str(kept[name])
+
+    def line(self, facts: dict[str, Any]) -> str:
+        raise NotImplementedError
 
 
-class TextFormatter(logging.Formatter):
-    """`time LEVEL message key=value ...`, for people; still one line per record."""
+class JsonFormatter(_LineFormatter):
+    """One JSON object per line."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line, without its end; a stack trace follows on lines of its own.
+    def line(self, facts: dict[str, Any]) -> str:
+        return orjson.dumps(facts, default=str).decode()
 
-        Control characters are escaped, so that a value cannot forge a second record.
-        """
-        line: str | None = vars(record).get("_text_line")
-        if line is None:
-            line = self._line(fields(record))
-            vars(record)["_text_line"] = line
-        return line
 
-    def _line(self, facts: dict[str, Any]) -> str:
+class TextFormatter(_LineFormatter):
+    """`time LEVEL message key=value ...`, for people; still one line per record.
+
+    A stack trace follows on lines of its own. Control characters are escaped, so that a
+    value cannot forge a second record.
+    """
+
+    def line(self, facts: dict[str, Any]) -> str:
         head = f"{facts.pop('time')} {facts.pop('level').upper():5} "
         stack = facts.pop("stack", "")
         message = printable(facts.pop("msg"))
