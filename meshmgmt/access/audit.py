@@ -103,13 +103,13 @@ def _register_enrolment() -> None:
             unaudited=frozenset({"used_times", "last_used", "updated_at"}),
             secret=frozenset({"key_hash"}),
             random=frozenset({"key_prefix"}),
-            meta=_key_meta,
+            meta=lambda key: {"name": key.name, "type": key.type, "key": key.masked},
             members={
                 "auto_groups": MemberRule(
                     added=Activity.SETUPKEY_GROUP_ADD,
                     removed=Activity.SETUPKEY_GROUP_DELETE,
                     reordered=Activity.SETUPKEY_UPDATE,
-                    describe=_describe_groups(_of_key),
+                    describe=_describe_groups(lambda key: {"setupkey": key.name}),
                 )
             },
         )
@@ -154,14 +154,6 @@ def _invite_target(change: Change, activity: Activity) -> str:
     """Return the user who came by the invite, else the invite."""
     accepted = activity is Activity.USER_INVITE_LINK_ACCEPT
     return str(change.after["accepted_by"] if accepted else change.pk)
-
-
-def _key_meta(key: SetupKey) -> Meta:
-    return {"name": key.name, "type": key.type, "key": key.masked}
-
-
-def _of_key(key: SetupKey) -> Meta:
-    return {"setupkey": key.name}
 
 
 def _of_user(user: User) -> Meta:

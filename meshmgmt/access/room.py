@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from functools import partial
-from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -99,7 +98,7 @@ def _register_references() -> None:
                 link=link,
                 kind="policy_rule",
                 switch="enabled",
-                named=_rule_name,
+                named=lambda rule: f"{rule.policy.name} / {rule.name}",
                 related=("policy",),
                 turned_off=disable_policies_without_rules,
             )
@@ -121,7 +120,7 @@ def _register_references() -> None:
             link=models.RouterPeerGroup,
             kind="network_router",
             switch="enabled",
-            named=_router_name,
+            named=lambda router: f"router of {router.network.name}",
             related=("network",),
         ),
         ListReference(link=models.UserAutoGroup, kind="user"),
@@ -133,7 +132,7 @@ def _register_references() -> None:
                 column=column,
                 kind="account_setting",
                 switch=switch,
-                named=_setting_name,
+                named=lambda account: "account settings",
             )
             for column, switch in (
                 # An empty list means the traffic of every peer.
@@ -144,15 +143,3 @@ def _register_references() -> None:
             )
         ),
     )
-
-
-def _rule_name(rule: Any) -> str:
-    return f"{rule.policy.name} / {rule.name}"
-
-
-def _router_name(router: Any) -> str:
-    return f"router of {router.network.name}"
-
-
-def _setting_name(account: Any) -> str:
-    return "account settings"

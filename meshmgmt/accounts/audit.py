@@ -6,7 +6,7 @@ from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import Change
 from events.audit.emission import audit_record
-from events.audit.specs import ActivityOf, AuditSpec, Meta, switches
+from events.audit.specs import ActivityOf, AuditSpec, Meta, switched, switches
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
@@ -52,11 +52,17 @@ def register() -> None:
             model=User,
             created=_user_created,
             updated=Activity.USER_UPDATE,
-            deleted=_user_deleted,
+            deleted=lambda change: (
+                Activity.SERVICE_USER_DELETE
+                if change.before["is_service_user"]
+                else Activity.USER_DELETE
+            ),
             fields={
                 "role": Activity.USER_ROLE_UPDATE,
                 "is_blocked": _user_blocked,
-                "pending_approval": _user_pending,
+                "pending_approval": switched(
+                    "pending_approval", Activity.USER_UPDATE, Activity.USER_APPROVE
+                ),
                 "password": Activity.USER_PASSWORD_CHANGE,
                 "password_is_temporary": Activity.USER_PASSWORD_CHANGE,
             },
@@ -82,6 +88,12 @@ def register() -> None:
 def user_facts(user: User) -> Meta:
     """Return what every event about a user says of them."""
     return {"email": user.email, "username": user.name}
+
+
+def record_about(user: User, activity: Activity, **more: Any) -> None:
+    """Record what a user did, or what was done to them, that is no change of a row."""
+    meta = {**user_facts(user), **more}
+    audit_record(activity, target_id=user.pk, target_type="user", meta=meta)
 
 
 def _ipv6(change: Change) -> Activity:
@@ -122,24 +134,12 @@ def _user_created(change: Change) -> Activity:
     return Activity.USER_CREATE
 
 
-def _user_deleted(change: Change) -> Activity:
-    if change.before["is_service_user"]:
-        return Activity.SERVICE_USER_DELETE
-    return Activity.USER_DELETE
-
-
 def _user_blocked(change: Change) -> Activity:
     if change.after["is_blocked"]:
         return Activity.USER_BLOCK
     if change.changed("pending_approval"):  # approving unblocks: one event
         return Activity.USER_APPROVE
     return Activity.USER_UNBLOCK
-
-
-def _user_pending(change: Change) -> Activity:
-    if change.after["pending_approval"]:
-        return Activity.USER_UPDATE
-    return Activity.USER_APPROVE
 
 
 def _user_meta(user: User) -> Meta:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from events.activities import Activity
-from events.audit.emission import audit_record
 from groups.models import ALL, Group, Issued
 from groups.selectors import all_group_id, known_groups
 from groups.services import change_groups_of_peers, group_create
@@ -31,7 +30,7 @@ from meshmgmt.access.rules.enrolment import (
     state_of,
 )
 from meshmgmt.access.selectors.enrolment import is_valid, open_invite
-from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.authority import check_may_grant
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.rules import fold_email
@@ -302,12 +301,7 @@ def invite_accept(*, token: str, password: str, name: str = "") -> User:
             password=hashed,
         )
         set_auto_groups(user, member_keys(InviteAutoGroup, invite))
-        audit_record(
-            Activity.USER_JOIN,
-            target_id=user.pk,
-            target_type="user",
-            meta=user_facts(user),
-        )
+        record_about(user, Activity.USER_JOIN)
         invite.accepted_by = user.pk
         invite.save(update_fields=["accepted_by"])
         return user

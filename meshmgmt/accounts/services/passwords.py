@@ -18,8 +18,7 @@ from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 
 from events.activities import Activity
-from events.audit.emission import audit_record
-from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.models import User, WrongPassword
 from meshmgmt.accounts.rules import fold_email
 from meshmgmt.core import clock, context
@@ -152,9 +151,4 @@ def _note(attempt: _Attempt, user: User | None) -> None:
             for_account < PER_ACCOUNT
             and (own == 1 or len(attempt.past) + 1 == PER_ADDRESS)
         ):
-            audit_record(
-                Activity.USER_PASSWORD_FAIL,
-                target_id=user.pk,
-                target_type="user",
-                meta={**user_facts(user), "wrong_passwords": own},
-            )
+            record_about(user, Activity.USER_PASSWORD_FAIL, wrong_passwords=own)

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from events.activities import Activity
-from events.audit.emission import audit_record
 from meshmgmt.accounts import contributions
-from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.authority import check_may_touch
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.rules import role_errors, weaknesses
@@ -92,12 +91,7 @@ def user_reject(*, user_id: str, by: User | None) -> None:
         user = user_get(user_id)
         check_pending(user)
         # Before the deletion, so that the trail tells both in the order people expect.
-        audit_record(
-            Activity.USER_REJECT,
-            target_id=user.pk,
-            target_type="user",
-            meta=user_facts(user),
-        )
+        record_about(user, Activity.USER_REJECT)
         user_delete(user_id=user_id, by=by)
 
 

@@ -12,9 +12,8 @@ from django.db.models import ProtectedError
 
 from events.activities import Activity
 from events.audit.audited import audited_bulk_delete
-from events.audit.emission import audit_record
 from meshmgmt.accounts import contributions
-from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.authority import (
     check_may_block,
     check_may_delete,
@@ -163,12 +162,7 @@ def owner_role_transfer(*, from_id: str, to_id: str) -> None:
         # The new owner first: without one, nobody may stop being owner.
         user_set_role(user_id=new.pk, role=Role.OWNER)
         user_set_role(user_id=old.pk, role=Role.ADMIN)
-        audit_record(
-            Activity.TRANSFERRED_OWNER_ROLE,
-            target_id=new.pk,
-            target_type="user",
-            meta=user_facts(new),
-        )
+        record_about(new, Activity.TRANSFERRED_OWNER_ROLE)
 
 
 def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> None:
