@@ -49,7 +49,11 @@ def path(kind: str, rest: str = "") -> str:
 def one_of_each() -> dict[str, Any]:
     """Store one object of each kind and return them by page."""
     kitchen, office = group("kitchen"), group("office")
-    ssh = {"ports": ["22", "80"], "protocol": "netbird-ssh", "port_ranges": []}
+    ssh: dict[str, Any] = {
+        "ports": ["22", "80"],
+        "protocol": "netbird-ssh",
+        "port_ranges": [],
+    }
     made = rule([kitchen, office], [office], **ssh)
     users = [(office.pk, "root\nadmin"), (kitchen.pk, "")]
     set_members(access.RuleAuthorizedGroup, made, users)

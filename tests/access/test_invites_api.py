@@ -125,8 +125,8 @@ def test_link_is_not_valid_while_another_user_has_the_address(link: str, nobody:
 
 def test_accepting_makes_the_user(api: Api, link: str, nobody: Api):
     trail = Trail()
-    accepted = nobody.post(f"{link}/accept", {"password": STRONG})
-    assert ok(accepted) == {"success": True}
+    answer = nobody.post(f"{link}/accept", {"password": STRONG})
+    assert ok(answer) == {"success": True}
     user = User.objects.get(email="new@mesh.dev")
     assert user.check_password(STRONG)
     [shown] = [row for row in ok(api.get("/api/users")) if row["id"] == user.pk]

@@ -9,7 +9,7 @@ from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
 from tests.factories import group_id, network, numbered, printer
 from tests.people import api_as
-from tests.resource_contract import Trail, ok
+from tests.resource_contract import Body, Trail, ok
 
 pytestmark = pytest.mark.django_db
 
@@ -19,16 +19,13 @@ pytestmark = pytest.mark.django_db
 def test_route_or_router_of_a_deleted_peer_is_kept_disabled(
     api: Api, kind: str, whole: bool
 ):
-    where, body, off = {
-        "route": ("/api/routes", route(), {}),
-        "network.router": (
-            f"/api/networks/{network().pk}/routers",
-            {"peer": numbered(1).pk},
-            {"peer_groups": []},
-        ),
-    }[kind]
+    where, body = "/api/routes", route()
+    off: Body = {"peer": "", "enabled": False}
+    if kind == "network.router":
+        where, body = f"/api/networks/{network().pk}/routers", {"peer": numbered(1).pk}
+        off["peer_groups"] = []
     made = ok(api.post(where, body))
-    one, off = f"{where}/{made['id']}", {"peer": "", "enabled": False, **off}
+    one = f"{where}/{made['id']}"
     trail = Trail()
     chosen = Peer.objects.filter(pk=numbered(1).pk) if whole else numbered(1)
     chosen.delete()
