@@ -157,24 +157,18 @@ def test_person_known_by_a_verified_address_is_linked(idp: RunningProvider):
     assert newcomers().count() == 1
 
 
-def test_linked_person_is_invited_no_longer_and_has_no_one_time_password(
-    idp: RunningProvider,
+@pytest.mark.parametrize("temporary", [True, False])
+def test_linked_person_keeps_a_password_of_their_own_but_none_for_one_time(
+    idp: RunningProvider, temporary: bool
 ):
-    invited = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
-    changed(invited, password_is_temporary=True)
+    known = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
+    changed(known, password_is_temporary=temporary)
     trail = Trail()
     assert ok(bearer(idp.token_of()))["status"] == "active"
-    assert "user.password.change" in trail.codes
-    invited.refresh_from_db()
-    assert not invited.check_password("Correct-Horse-7!")
-    assert not invited.has_usable_password()
-
-
-def test_password_that_a_linked_person_chose_stays(idp: RunningProvider):
-    known = person("user", email="ann@mesh.dev", password="Correct-Horse-7!")
-    ok(bearer(idp.token_of()))
+    assert ("user.password.change" in trail.codes) is temporary
     known.refresh_from_db()
-    assert known.check_password("Correct-Horse-7!")
+    assert known.check_password("Correct-Horse-7!") is not temporary
+    assert known.has_usable_password() is not temporary
 
 
 def test_name_of_a_linked_person_follows_the_provider(idp: RunningProvider):

@@ -11,22 +11,12 @@ pytestmark = pytest.mark.django_db
 
 def test_first_page_shows_the_newest_changes_with_their_initiator():
     client = client_of(person("owner", name="Ada"))
-    group_create(name="just made")
+    group_create(name="just <b>made")
     page = client.get("/admin/").content.decode()
     assert "A group was created" in page
-    assert "just made" in page
+    assert "just &lt;b&gt;made" in page
+    assert "<b>" not in page
     assert "system" in page
-
-
-def test_first_page_of_an_empty_database_works():
-    assert client_of(person("owner")).get("/admin/").status_code == 200
-
-
-def test_names_in_the_trail_are_escaped():
-    group_create(name="<script>alert(1)</script>")
-    page = client_of(person("owner")).get("/admin/").content.decode()
-    assert "<script>alert" not in page
-    assert "&lt;script&gt;alert" in page
 
 
 def test_the_history_of_an_object_is_its_audit_trail():

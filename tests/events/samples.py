@@ -5,6 +5,10 @@ from typing import Any
 
 from meshmgmt.core import clock
 
+AUDIT_PATH = "/api/events/audit"
+TRAFFIC_PATH = "/api/events/network-traffic"
+PROXY_PATH = "/api/events/proxy"
+
 
 def moment(minutes_ago: float = 0) -> str:
     """Return a time `minutes_ago`, as RFC 3339 writes it."""

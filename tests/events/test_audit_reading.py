@@ -259,14 +259,6 @@ def test_an_export_as_csv_holds_everything_and_runs_no_formula(api: Api):
     assert not any(row["initiator_name"].startswith("=") for row in rows)
 
 
-def test_an_empty_export_has_its_heading(api: Api):
-    answer = api.get(f"{PATH}?target_id=nobody", Accept="text/csv")
-    assert answer.body.startswith(b"id,timestamp,")
-    assert answer.body.count(b"\n") == 1
-    lines = api.get(f"{PATH}?target_id=nobody", Accept="application/x-ndjson")
-    assert lines.body == b""
-
-
 def test_an_export_of_a_page_is_that_page(api: Api):
     answer = api.get(f"{PATH}?page=2&page_size=10", Accept="application/x-ndjson")
     assert len(answer.body.splitlines()) == 10

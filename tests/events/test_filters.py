@@ -19,9 +19,9 @@ from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.vocabulary import CONNECTIONS, DIRECTIONS, TYPES
 from meshmgmt.core import clock
 from meshmgmt.core.registry import Registry
-from tests.api_client import Api
 from tests.events.samples import moment, proxy, traffic
 from tests.people import api_as
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -311,23 +311,6 @@ def stored(stream: Stream, events: list[Event]) -> list[Event]:
     return [row.content for row in rows]
 
 
-def expect(
-    api: Api, path: str, params: Params, matching: list[Event], *, page: int, size: int
-) -> None:
-    """Compare one page with the same slice of the naive answer."""
-    query = urlencode({**params, "page": page, "page_size": size})
-    answer = api.get(f"{path}?{query}")
-    assert answer.status == 200, answer.json
-    first = (page - 1) * size
-    assert answer.json == {
-        "data": matching[first : first + size],
-        "page": page,
-        "page_size": size,
-        "total_records": len(matching),
-        "total_pages": ceil(len(matching) / size),
-    }
-
-
 def settled(examples: int) -> settings:
     return settings(max_examples=examples, suppress_health_check=list(HealthCheck))
 
@@ -347,8 +330,16 @@ def asker(path: str, events: list[Event], keep: dict[str, Keep]) -> Callable[...
         matching.sort(
             key=lambda event: (key(event), event["id"]), reverse=order.lower() != "asc"
         )
-        asked = {**params, "sort_by": sort, "sort_order": order}
-        expect(api, path, asked, matching, page=page, size=size)
+        asked: Event = {**params, "sort_by": sort, "sort_order": order}
+        query = urlencode({**asked, "page": page, "page_size": size})
+        first = (page - 1) * size
+        assert ok(api.get(f"{path}?{query}")) == {
+            "data": matching[first : first + size],
+            "page": page,
+            "page_size": size,
+            "total_records": len(matching),
+            "total_pages": ceil(len(matching) / size),
+        }
 
     return ask
 

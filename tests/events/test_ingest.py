@@ -18,13 +18,10 @@ from events.streams.pages import tallied
 from meshmgmt.core import clock
 from meshmgmt.core.errors import PayloadTooLarge
 from tests.api_client import Api
-from tests.events.samples import moment, proxy, traffic
+from tests.events.samples import PROXY_PATH, TRAFFIC_PATH, moment, proxy, traffic
 from tests.people import api_as, api_of, person
 
 pytestmark = pytest.mark.django_db
-
-TRAFFIC_PATH = "/api/events/network-traffic"
-PROXY_PATH = "/api/events/proxy"
 
 
 @pytest.fixture

@@ -16,14 +16,18 @@ from events.streams import batches, pages
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.env import BASE_DIR
 from tests.api_client import Answer, Api
-from tests.events.samples import moment, proxy, traffic
+from tests.events.samples import (
+    AUDIT_PATH,
+    PROXY_PATH,
+    TRAFFIC_PATH,
+    moment,
+    proxy,
+    traffic,
+)
 from tests.people import api_as
 
 pytestmark = pytest.mark.django_db
 
-AUDIT_PATH = "/api/events/audit"
-TRAFFIC_PATH = "/api/events/network-traffic"
-PROXY_PATH = "/api/events/proxy"
 CSV, LINES = "text/csv", "application/x-ndjson"
 
 
@@ -164,11 +168,18 @@ def test_csv_writes_objects_flat_and_runs_no_formula(api: Api):
     assert first["reason"] == ""
 
 
-def test_an_empty_export_has_its_heading(api: Api):
-    answer = api.get(f"{PROXY_PATH}?host=nobody", Accept=CSV)
-    assert answer.body.startswith(b"id,service_id,timestamp,")
+@pytest.mark.parametrize(
+    ("query", "heading"),
+    [
+        (f"{PROXY_PATH}?host=nobody", b"id,service_id,timestamp,"),
+        (f"{AUDIT_PATH}?target_id=nobody", b"id,timestamp,"),
+    ],
+)
+def test_an_empty_export_has_its_heading(api: Api, query: str, heading: bytes):
+    answer = api.get(query, Accept=CSV)
+    assert answer.body.startswith(heading)
     assert answer.body.count(b"\n") == 1
-    assert api.get(f"{PROXY_PATH}?host=nobody", Accept=LINES).body == b""
+    assert api.get(query, Accept=LINES).body == b""
 
 
 def test_what_is_sent_is_answered_in_json_whatever_is_accepted():

@@ -18,13 +18,10 @@ from events.streams.statements import execute
 from events.vocabulary import DIRECTIONS, ENDPOINT_TYPES
 from meshmgmt.core import clock
 from tests.api_client import Api
-from tests.events.samples import moment, proxy, traffic
+from tests.events.samples import PROXY_PATH, TRAFFIC_PATH, moment, proxy, traffic
 from tests.people import api_as
 
 pytestmark = pytest.mark.django_db
-
-TRAFFIC_PATH = "/api/events/network-traffic"
-PROXY_PATH = "/api/events/proxy"
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_what_was_said_before_a_debug_run_holds_again_after_it(tmp_path: Path):
     assert loglevels.read(tmp_path) == loglevels.Control((timed,))
 
 
-def test_an_unreadable_file_leaves_the_levels(levels: Levels):
+def test_an_unreadable_file_leaves_the_levels_and_a_request_goes_on(levels: Levels):
     change(levels, Rule("debug"))
     assert levels.runtime_dir is not None
     (levels.runtime_dir / loglevels.FILE).write_text("{")
@@ -158,12 +158,6 @@ def test_an_unreadable_file_leaves_the_levels(levels: Levels):
         with pytest.raises(json.JSONDecodeError):
             levels.refresh()
         assert passes(levels, "x", logging.DEBUG)
-
-
-def test_a_request_goes_on_with_an_unreadable_file(levels: Levels):
-    change(levels, Rule("debug"))
-    assert levels.runtime_dir is not None
-    (levels.runtime_dir / loglevels.FILE).write_text("{")
     levels.refresh_if_due()  # as the middleware does, before it answers
     assert passes(levels, "x", logging.DEBUG)
 
