@@ -217,17 +217,18 @@ class ServiceAdmin(ListAdmin):
 
     def get_urls(self) -> list[Any]:
         """Add pages that do to one object what actions do to many."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}"
         pages = [
-            path(
-                f"<path:object_id>/{each.name}/",
-                self.admin_site.admin_view(partial(self.bulk_view, each)),
-                name=f"{name}_{each.name}",
-            )
+            self.object_page(each.name, partial(self.bulk_view, each))
             for each in self.bulk
         ]
         # First, for the last of Django's patterns takes any path.
         return [*pages, *super().get_urls()]
+
+    def object_page(self, name: str, view: Callable[..., Any]) -> Any:
+        """Return the path of a further page of an object, for `get_urls`."""
+        full_name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+        guarded = self.admin_site.admin_view(view)
+        return path(f"<path:object_id>/{name}/", guarded, name=full_name)
 
     def bulk_view(
         self, action: BulkAction, request: HttpRequest, object_id: str

@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -42,12 +41,8 @@ class SecretPages(ServiceAdmin):
 
     def get_urls(self) -> list[Any]:
         """Add the page that makes another secret."""
-        if not self.rotates:
-            return super().get_urls()
-        name = f"{self.opts.app_label}_{self.opts.model_name}_rotate"
-        view = self.admin_site.admin_view(self.rotate_view)
-        page = path("<path:object_id>/rotate/", view, name=name)
-        return [page, *super().get_urls()]
+        rotate = self.object_page("rotate", self.rotate_view)
+        return [*([rotate] if self.rotates else []), *super().get_urls()]
 
     def verbs(self, request: HttpRequest) -> dict[str, str]:
         """Add the rotation to what may be done with one object."""

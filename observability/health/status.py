@@ -31,7 +31,7 @@ def collect(*, detail: bool) -> Document:
         "server": _server(info),
         "ready": readiness.is_ready(findings),
         "checks": {f.name: f.problem or "ok" for f in findings},
-        "log_level": _levels(config),
+        "log_level": loglevels.held(config),
         "relay": _relay(config),
         "counts": _safely(_counts),
     }
@@ -58,11 +58,6 @@ def _server(info: runtime.ServerInfo | None) -> Document:
         "threads": info.threads,
         "version": info.version,
     }
-
-
-def _levels(config: Any) -> list[str]:
-    control = loglevels.read(config.runtime_dir)
-    return list(loglevels.describe(config.log_level, control))
 
 
 def _relay(config: Any) -> Document:

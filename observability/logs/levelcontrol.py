@@ -81,8 +81,7 @@ def change(config: Config, options: dict[str, Any]) -> list[str]:
         loglevels.add(config.runtime_dir, rule)
     elif level == RESET:
         loglevels.reset(config.runtime_dir)
-    control = loglevels.read(config.runtime_dir)
-    return list(loglevels.describe(config.log_level, control))
+    return loglevels.held(config)
 
 
 def _scope(options: dict[str, Any]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from typing import Final
 from meshmgmt.core import context, runtime
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.locks import locked
-from meshmgmt.env import LEVEL_NAMES
+from meshmgmt.env import LEVEL_NAMES, Config
 
 TRACE: Final = 5
 PANIC: Final = 60
@@ -287,6 +287,11 @@ def describe(base: str, control: Control) -> Iterable[str]:
     for rule in control.rules:
         if rule.active(now):
             yield _sentence(rule, now)
+
+
+def held(config: Config) -> list[str]:
+    """Return what `describe` says of a server's level as it is now."""
+    return list(describe(config.log_level, read(config.runtime_dir)))
 
 
 def scope_text(rule: Rule) -> str:

@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import path, reverse
+from django.urls import reverse
 
 from meshmgmt.access.admin.policylist import PolicyColumns, PolicyList
 from meshmgmt.access.admin.rules import RuleFormSet, RuleInline
@@ -51,22 +51,19 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
 
     def get_urls(self) -> list[Any]:
         """Add where the switch of a row leads."""
-        view = self.admin_site.admin_view(self.switch_view)
-        page = path("<str:pk>/switch/", view, name="access_policy_switch")
-        # First, for the last of Django's patterns takes any path for an id.
-        return [page, *super().get_urls()]
+        return [self.object_page("switch", self.switch_view), *super().get_urls()]
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Show the switch to those who may turn it, to others the state."""
         may_change = self.has_change_permission(request)
         return [*self.list_display[:-1], "switch" if may_change else enabled]
 
-    def switch_view(self, request: HttpRequest, pk: str) -> HttpResponse:
+    def switch_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Switch a policy on or off, and lead back to the list."""
         if request.method != "POST" or not self.has_change_permission(request):
             raise PermissionDenied
         on = bool(request.POST.get("enabled"))
-        policy = get_object_or_404(Policy, pk=pk)
+        policy = get_object_or_404(Policy, pk=object_id)
         try:
             self.set_enabled(policy, enabled=on)
         except ServiceError as error:
