@@ -15,9 +15,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from events.models import AuditEvent
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import access_tokens
-from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.accounts.tokens import new_token
 from meshmgmt.core.transactions import account_write
+from tests.admin.signed_in import client_of
 from tests.api_client import Answer, Api
 from tests.factories import changed
 from tests.people import api_of, person, robot, token_of
@@ -186,9 +186,7 @@ class TestSessions:
         return person("owner", password="correct horse")
 
     def test_a_session_may_read(self, user: User):
-        client = Client()
-        client.force_login(user)
-        assert client.get(ME).json()["id"] == user.pk
+        assert client_of(user).get(ME).json()["id"] == user.pk
 
     def test_a_write_needs_the_csrf_token(self, user: User):
         client = Client(enforce_csrf_checks=True)
@@ -212,9 +210,7 @@ class TestSessions:
     def test_a_one_time_password_opens_nothing_but_the_page_that_replaces_it(
         self, user: User
     ):
-        changed(user, password_is_temporary=True)
-        client = Client()
-        client.force_login(user)
+        client = client_of(changed(user, password_is_temporary=True))
         path = f"/api/users/{user.pk}/tokens"
         body = {"name": "x", "expires_in": 1}
         answer = client.post(path, body, content_type="application/json")
@@ -228,10 +224,7 @@ class TestSessions:
         assert client.get(ME).status_code == 200
 
     def test_a_blocked_user_is_forbidden(self, user: User):
-        person("owner")
-        client = Client()
-        client.force_login(user)
-        user_set_blocked(user_id=user.pk, blocked=True)
+        client = client_of(changed(user, is_blocked=True))
         answer = client.get(ME)
         assert answer.status_code == 403
         assert "blocked" in answer.json()["message"]

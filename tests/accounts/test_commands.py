@@ -12,7 +12,6 @@ from django.core.management import CommandError, call_command
 
 from events.models import AuditEvent
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.services.users import user_set_blocked
 from tests.factories import changed
 from tests.people import person, robot, token_of
 
@@ -103,8 +102,7 @@ class TestUsers:
 
     @pytest.mark.parametrize("deed", [["block"], ["set-role", "admin"]])
     def test_the_last_owner_is_kept(self, deed: list[str], owner: User):
-        blocked = person("owner")
-        user_set_blocked(user_id=blocked.pk, blocked=True)
+        changed(person("owner"), is_blocked=True)
         with pytest.raises(CommandError, match="no owner left"):
             run("users", deed[0], owner.email, *deed[1:])
         assert owner in User.objects.owners()
@@ -127,8 +125,7 @@ class TestUsers:
         }
 
     def test_the_owner_role_goes_only_to_people_who_can_act(self, owner: User):
-        user = person("user")
-        user_set_blocked(user_id=user.pk, blocked=True)
+        user = changed(person("user"), is_blocked=True)
         for to, reason in (
             (user, "blocked"),
             (robot(), "service user"),

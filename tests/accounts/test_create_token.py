@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from events.models import AuditEvent
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.services.users import user_set_blocked
+from tests.factories import changed
 from tests.people import person, robot
 
 pytestmark = pytest.mark.django_db
@@ -69,8 +69,7 @@ def test_another_role_than_the_user_has_is_refused():
 
 def test_a_blocked_user_gets_no_token():
     person("owner")
-    user = person("user")
-    user_set_blocked(user_id=user.pk, blocked=True)
+    user = changed(person("user"), is_blocked=True)
     with pytest.raises(CommandError, match="blocked"):
         run("--user", user.email)
     assert not AccessToken.objects.exists()

@@ -9,10 +9,9 @@ from django.utils import timezone
 
 from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.core.registry import Registry
 from meshmgmt.core.roles import MODULES
-from tests.factories import account_settings
+from tests.factories import account_settings, changed
 from tests.people import api_as, api_of, person, robot
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +28,8 @@ def test_user_of_a_provider_names_it(settings: Any):
 
 
 def test_a_blocked_user_has_the_status_blocked():
-    owner, user = person("owner"), person("user")
-    user_set_blocked(user_id=user.pk, blocked=True)
+    owner = person("owner")
+    changed(person("user"), is_blocked=True)
     row = api_of(owner).get("/api/users").json[1]
     assert (row["status"], row["is_blocked"]) == ("blocked", True)
 

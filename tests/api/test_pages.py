@@ -27,6 +27,12 @@ def browser() -> Client:
 
 
 @pytest.fixture
+def strict() -> Client:
+    """A browser that has to send the token of a form, as the real ones do."""
+    return Client(headers=BROWSER, enforce_csrf_checks=True)
+
+
+@pytest.fixture
 def operator(browser: Client) -> Client:
     browser.force_login(person("owner", name="Ada"))
     return browser
@@ -131,26 +137,23 @@ class TestForms:
         assert SESSION_ENDED in operator.get(answer["Location"]).content.decode()
         assert not Group.objects.filter(name="team").exists()
 
-    def test_who_lost_the_cookies_too_gets_the_same(self):
-        browser = Client(headers=BROWSER, enforce_csrf_checks=True)
-        answer = self.sent(browser)
+    def test_who_lost_the_cookies_too_gets_the_same(self, strict: Client):
+        answer = self.sent(strict)
         assert answer["Location"].startswith("/admin/login/?next=")
-        assert SESSION_ENDED in browser.get(answer["Location"]).content.decode()
+        assert SESSION_ENDED in strict.get(answer["Location"]).content.decode()
 
     def test_nobody_is_told_so_who_only_opens_a_page(self, browser: Client):
         answer = browser.get("/admin/groups/group/", follow=True)
         assert SESSION_ENDED not in answer.content.decode()
 
-    def test_form_without_its_token_is_explained(self):
-        browser = Client(headers=BROWSER, enforce_csrf_checks=True)
-        browser.force_login(person("owner"))
-        assert_page(self.sent(browser), 403, "This form is too old", "reload the page")
+    def test_form_without_its_token_is_explained(self, strict: Client):
+        strict.force_login(person("owner"))
+        assert_page(self.sent(strict), 403, "This form is too old", "reload the page")
         assert not Group.objects.filter(name="team").exists()
 
-    def test_sign_in_form_of_who_signed_in_elsewhere_leads_home(self):
-        browser = Client(headers=BROWSER, enforce_csrf_checks=True)
-        browser.force_login(person("owner"))
-        answer = browser.post("/admin/login/", {"username": "x", "password": "y"})
+    def test_sign_in_form_of_who_signed_in_elsewhere_leads_home(self, strict: Client):
+        strict.force_login(person("owner"))
+        answer = strict.post("/admin/login/", {"username": "x", "password": "y"})
         assert answer["Location"] == "/admin/"
 
 

@@ -126,24 +126,19 @@ def test_bad_credentials_are_401_with_a_challenge(header: str):
     assert answer.headers["WWW-Authenticate"].startswith("Token")
 
 
-def test_missing_credentials_have_the_text_that_clients_look_for():
-    assert Api().get(PATH).json["message"] == "no valid authentication provided"
-
-
 def test_every_answer_has_its_own_request_id(api: Api):
     first, second = (api.get(PATH).headers["X-Request-Id"] for _ in range(2))
     assert first != second
 
 
-def test_request_id_of_an_untrusted_client_is_not_taken_over(api: Api):
-    answer = api.get(PATH, **{"X-Request-Id": "client-chosen-id"})
-    assert answer.headers["X-Request-Id"] != "client-chosen-id"
-
-
-def test_request_id_of_a_trusted_proxy_is_taken_over(api: Api, settings):
-    settings.SVC = replace(settings.SVC, trusted_proxies=LOOPBACK)
-    answer = api.get(PATH, **{"X-Request-Id": "proxy-chosen-id"})
-    assert answer.headers["X-Request-Id"] == "proxy-chosen-id"
+@pytest.mark.parametrize("networks", [(), LOOPBACK])
+def test_request_id_is_taken_over_from_a_trusted_proxy_alone(
+    api: Api, settings, networks: Any
+):
+    settings.SVC = replace(settings.SVC, trusted_proxies=networks)
+    answer = api.get(PATH, **{"X-Request-Id": "chosen-by-it"})
+    taken_over = answer.headers["X-Request-Id"] == "chosen-by-it"
+    assert taken_over is bool(networks)
 
 
 @pytest.mark.parametrize("networks", [(), LOOPBACK])

@@ -70,12 +70,18 @@ def test_a_large_map_comes_in_pages_and_is_searched():
     assert wanted.pk in found.content.decode()
 
 
-def test_a_peer_that_has_its_map_is_up_to_date(process):
-    assert "Up to date" in standing(connected("this"), 7)
-
-
-def test_a_change_that_the_process_has_not_seen_is_on_its_way(process):
-    assert "on its way" in standing(connected("this"), 8)
+@pytest.mark.parametrize(
+    ("serving", "serial", "text"),
+    [
+        ("this", 7, "Up to date"),
+        ("this", 8, "on its way"),
+        ("other", 7, "on the host that serves it"),
+    ],
+)
+def test_a_peer_is_told_to_have_its_map_by_the_process_that_serves_it_alone(
+    process, serving, serial, text
+):
+    assert text in standing(connected(serving), serial)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +94,3 @@ def test_a_peer_that_waits_is_shown_with_the_map_it_has(process, settings, held,
     waits = figures.Figures(os.getpid(), time.time(), "", 1, 0, 9.0, 7, "this", waiting)
     figures.write(settings.SVC.runtime_dir, waits)
     assert text in standing(web, 7)
-
-
-def test_a_peer_of_another_process_is_not_judged(process):
-    assert "on the host that serves it" in standing(connected("other"), 7)

@@ -9,7 +9,6 @@ import pytest
 
 from meshmgmt.access.services.enrolment import set_auto_groups
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import sso
@@ -97,8 +96,7 @@ def test_stranger_who_waits_for_approval_has_no_machine(provider: RunningProvide
 
 
 def test_blocked_user_enrols_nothing(provider: RunningProvider):
-    ann = person("user", email="ann@mesh.dev")
-    user_set_blocked(user_id=ann.pk, blocked=True)
+    changed(person("user", email="ann@mesh.dev"), is_blocked=True)
     assert code_of(sign_in, provider) == Code.PERMISSION_DENIED
     assert not Peer.objects.exists()
 
