@@ -1,5 +1,8 @@
 """Using the admin site in tests."""
 
+import csv
+import io
+import json
 from typing import Any
 
 from django.contrib.messages import get_messages
@@ -24,6 +27,24 @@ def errors_of(response: Any) -> dict[str, list[str]]:
 def texts_of(response: Any) -> str:
     """Return the messages that the next page shows."""
     return " ".join(str(m) for m in get_messages(response.wsgi_request))
+
+
+def file_of(client: Client, path: str) -> str:
+    """Return a list's rows as a file."""
+    answer: Any = client.get(path)
+    assert answer.status_code == 200
+    assert answer.streaming
+    assert answer["Content-Disposition"].startswith("attachment")
+    return b"".join(answer.streaming_content).decode()
+
+
+def as_json(client: Client, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(file_of(client, path))
+    return found
+
+
+def as_csv(client: Client, path: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(file_of(client, path), newline="")))
 
 
 def looked_up(client: Client, model: str, field: str, term: str = "") -> list[Any]:

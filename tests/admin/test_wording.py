@@ -5,18 +5,14 @@ import re
 import pytest
 from django.test import Client
 
-from dns.models import Record
 from meshmgmt.access.models import Router, SetupKey
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.core import clock
 from meshmgmt.delivery.services import subscription_create
 from tests.admin.signed_in import errors_of, form_data
-from tests.demo.test_seed import seed
 from tests.factories import network
 from tests.people import person
-
-WRONG = "(?:Ttl|Api|Id|Dns|Ipv6|Jwt|Icmp|Ssh)"
 
 pytestmark = pytest.mark.django_db
 
@@ -27,19 +23,6 @@ def heading(client: Client, path: str) -> str:
     found = re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)
     assert found, path
     return " ".join(re.sub(r"<[^>]+>", "", found[1]).split())
-
-
-def test_abbreviations_are_written_in_capitals(client: Client):
-    seed("--profile", "demo")
-    paths = ["accounts/account/", "access/policyrule/", "access/policy/add/"]
-    paths += [
-        "dns/record/",
-        "access/router/",
-        f"dns/record/{Record.objects.all()[0].pk}/change/",
-    ]
-    for path in paths:
-        text = client.get(f"/admin/{path}", follow=True).content.decode()
-        assert not re.findall(rf"<(?:label|th|option|a)\b[^>]*>[^<]*\b{WRONG}\b", text)
 
 
 def test_the_head_of_a_list_has_the_box_that_selects_all(client: Client):
