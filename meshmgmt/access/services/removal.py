@@ -57,9 +57,7 @@ def take_posture_check_out(check: PostureCheck) -> None:
             on = PolicyRule.objects.filter(enabled=True, policy__in=policies)
             dropping = set(on.filter(action="drop").values_list("policy_id", flat=True))
             accepting = on.exclude(action="drop").filter(policy__in=dropping)
-            for rule in accepting.order_by("id"):
-                rule.enabled = False
-                rule.save(update_fields=["enabled"])
+            _disable(accepting.order_by("id"))
             _disable(policies.exclude(pk__in=dropping))
 
 
@@ -101,8 +99,8 @@ def _empty_rule_ends(ids: Sequence[str]) -> None:
     disable_policies_without_rules(rules)
 
 
-def _disable(policies: Iterable[Policy]) -> None:
-    for policy in policies:
-        if policy.enabled:
-            policy.enabled = False
-            policy.save(update_fields=["enabled"])
+def _disable(found: Iterable[Policy | PolicyRule]) -> None:
+    for one in found:
+        if one.enabled:
+            one.enabled = False
+            one.save(update_fields=["enabled"])

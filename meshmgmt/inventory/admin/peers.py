@@ -15,6 +15,7 @@ from events.admin.cells import Fact, joined, plain, present
 from events.admin.peerparts import changes_of, traffic_of
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import account_domain
+from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import BulkAction
 from meshmgmt.adminsite.fields import LinesField
 from meshmgmt.adminsite.look import badge, second, shown
@@ -255,9 +256,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         self, request: HttpRequest, obj: Any
     ) -> HttpResponseRedirect:
         """Lead back to the peer."""
-        return HttpResponseRedirect(
-            reverse("admin:inventory_peer_change", args=[obj.pk])
-        )
+        return HttpResponseRedirect(home.object_url(obj))
 
     def delete_object(self, instance: Peer) -> None:
         peer_delete(peer_id=instance.pk)
