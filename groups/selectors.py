@@ -10,7 +10,7 @@ from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import usages_of
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.orderedlinks import OrderedLink, link_rows
-from meshmgmt.core.queries import Prepared, batches, found, known_ids
+from meshmgmt.core.queries import Prepared, batches, found, known_ids, narrowed
 from meshmgmt.inventory.contributions import ShortGroup
 from meshmgmt.inventory.models import NetworkResource, Peer
 
@@ -78,13 +78,9 @@ def groups_of_resources(resource_ids: Sequence[str]) -> dict[str, list[str]]:
 
 def short_groups(group_ids: Sequence[str] | None = None) -> dict[str, ShortGroup]:
     """Return groups as other objects show them, by id, in the order of creation."""
-    groups = Group.objects.order_by("pk")
-    peers = GroupPeer.objects.order_by()
-    resources = GroupResource.objects.order_by()
-    if group_ids is not None:
-        groups = groups.filter(pk__in=group_ids)
-        peers = peers.filter(group__in=group_ids)
-        resources = resources.filter(group__in=group_ids)
+    groups = narrowed(Group.objects.order_by("pk"), group_ids)
+    peers = narrowed(GroupPeer.objects.order_by(), group_ids, "group")
+    resources = narrowed(GroupResource.objects.order_by(), group_ids, "group")
     peer_counts = dict(peers.values_list("group_id").annotate(n=Count("id")))
     resource_counts = dict(resources.values_list("group_id").annotate(n=Count("id")))
     return {
@@ -108,9 +104,7 @@ def short_groups_by_peer(
     `peer_ids` are the peers it will be asked for, None for all. The group `All` is one
     of everybody's groups; the order is that of the groups' creation.
     """
-    links = GroupPeer.objects.order_by("group_id", "id")
-    if peer_ids is not None:
-        links = links.filter(peer__in=peer_ids)
+    links = narrowed(GroupPeer.objects.order_by("group_id", "id"), peer_ids, "peer")
     rows = list(links.values_list("peer_id", "group_id"))
     everybody = all_group_id()
     wanted = None if peer_ids is None else [*{group for _, group in rows}, everybody]

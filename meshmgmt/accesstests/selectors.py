@@ -14,7 +14,7 @@ from meshmgmt.accesstests.rules import DNS, REACH, VALUES
 from meshmgmt.accesstests.services import ENDS, MODELS
 from meshmgmt.accesstests.standing import outcomes
 from meshmgmt.core.history import is_past, shown_moment
-from meshmgmt.core.queries import batches
+from meshmgmt.core.queries import batches, narrowed
 from meshmgmt.core.resources import Row, columns
 from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.mesh.reasons import Subject
@@ -22,9 +22,7 @@ from meshmgmt.mesh.reasons import Subject
 
 def access_test_rows(ids: Sequence[str] | None = None) -> list[Row]:
     """Return tests, in the order of creation."""
-    found = AccessTest.objects.order_by("id")
-    if ids is not None:
-        found = found.filter(pk__in=ids)
+    found = narrowed(AccessTest.objects.order_by("id"), ids)
     rows: list[Row] = list(found.values("id", *columns(AccessTest), *STATE))
     # How a test went is not kept: it is judged in the account of then.
     if is_past():

@@ -8,7 +8,7 @@ from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.models.account import peers_domain
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.core import clock
-from meshmgmt.core.queries import Prepared, columns_of, loaded
+from meshmgmt.core.queries import Prepared, columns_of, loaded, narrowed
 from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation, Role, allowed, permissions_of
 
@@ -65,11 +65,9 @@ def user_rows(
     everybody = allowed(viewer.role, "users", Operation.READ)
     if not everybody:
         users = users.filter(pk=viewer.pk)
-    if ids is not None:
-        users = users.filter(pk__in=ids)
     if service_users is not None:
         users = users.filter(is_service_user=service_users)
-    found = list(users.values(*_USER_FIELDS))
+    found = list(narrowed(users, ids).values(*_USER_FIELDS))
     if not found:
         return []
     # Thousands of ids in a statement cost more than reading all lists.
@@ -129,9 +127,7 @@ def _user_row(
 def token_rows(user_id: str, ids: Sequence[str] | None = None) -> list[Row]:
     """Return tokens of a user; `last_used` is absent until the first use."""
     tokens = AccessToken.objects.filter(user_id=user_id).order_by("id")
-    if ids is not None:
-        tokens = tokens.filter(pk__in=ids)
-    return [_token_row(token) for token in tokens]
+    return [_token_row(token) for token in narrowed(tokens, ids)]
 
 
 def _token_row(token: AccessToken) -> Row:

@@ -41,6 +41,13 @@ def rows_with(
     return found.values()
 
 
+def narrowed(
+    rows: "QuerySet[ModelT]", ids: Collection[str] | None, key: str = "pk"
+) -> "QuerySet[ModelT]":
+    """Return those of the rows whose `key` is one of some ids; None: all rows."""
+    return rows if ids is None else rows.filter(**{f"{key}__in": ids})
+
+
 def known_ids(model: type[models.Model], ids: Iterable[str]) -> set[str]:
     # PostgreSQL refuses NUL bytes in a text, so what can be no id is not asked for.
     wanted = [identifier for identifier in dict.fromkeys(ids) if is_id(identifier)]

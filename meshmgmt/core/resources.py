@@ -20,7 +20,7 @@ from meshmgmt.core.orderedlinks import (
     member_keys,
     set_members,
 )
-from meshmgmt.core.queries import known_ids
+from meshmgmt.core.queries import known_ids, narrowed
 from meshmgmt.core.transactions import account_write
 
 ModelT = TypeVar("ModelT", bound=models.Model)
@@ -87,9 +87,7 @@ def stored_rows(
     found = model._default_manager.order_by("pk")
     if within and (whole := whole_of(model)):
         found = found.filter(**{whole.attname: within})
-    if ids is not None:
-        found = found.filter(pk__in=ids)
-    rows: list[Row] = list(found.values("id", *columns(model).values()))
+    rows: list[Row] = list(narrowed(found, ids).values("id", *columns(model).values()))
     if not rows:
         return []
     chosen = [row["id"] for row in rows] if within else ids

@@ -10,6 +10,7 @@ from meshmgmt.accounts.selectors import NEVER, account_domain
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Conflict, NotFound
 from meshmgmt.core.names import quoted
+from meshmgmt.core.queries import narrowed
 from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.inventory import contributions
@@ -80,10 +81,7 @@ def peer_rows(
     `name` keeps peers whose name contains it in any letter case, `ip` those with it in
     one of their addresses; "" keeps all.
     """
-    peers = visible_peers(viewer)
-    if ids is not None:
-        peers = peers.filter(pk__in=ids)
-    found = list(peers.values(*_SHOWN))
+    found = list(narrowed(visible_peers(viewer), ids).values(*_SHOWN))
     # Filtered here, for databases disagree about letter case beyond ASCII.
     wanted = name.casefold()
     if wanted:

@@ -10,15 +10,13 @@ from meshmgmt.accounts.tokens import INVITE_PREFIX, is_well_formed, token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.orderedlinks import ids_by_owner
+from meshmgmt.core.queries import narrowed
 from meshmgmt.core.resources import Row, column_values, columns
 
 
 def setup_key_rows(ids: Sequence[str] | None = None) -> list[Row]:
     """Return setup keys, the keys themselves masked, in the order of creation."""
-    keys = SetupKey.objects.order_by("id")
-    if ids is not None:
-        keys = keys.filter(pk__in=ids)
-    found = list(keys)
+    found = list(narrowed(SetupKey.objects.order_by("id"), ids))
     groups = ids_by_owner(SetupKeyAutoGroup, ids) if found else {}
     return [_row(key, groups.get(key.pk, [])) for key in found]
 
@@ -43,9 +41,7 @@ def _row(key: SetupKey, groups: list[str]) -> Row:
 
 def invite_rows(ids: Sequence[str] | None = None) -> list[Row]:
     """Return the invites that wait to be accepted, in the order of creation."""
-    invites = Invite.objects.filter(accepted_by="").order_by("id")
-    if ids is not None:
-        invites = invites.filter(pk__in=ids)
+    invites = narrowed(Invite.objects.filter(accepted_by="").order_by("id"), ids)
     found: list[Row] = list(invites.values("id", "created_at", *columns(Invite)))
     groups = ids_by_owner(InviteAutoGroup, ids) if found else {}
     now = clock.now()

@@ -14,7 +14,7 @@ from meshmgmt.access.models import (
     RuleDestination,
 )
 from meshmgmt.core.orderedlinks import ids_by_owner
-from meshmgmt.core.queries import batches
+from meshmgmt.core.queries import batches, narrowed
 from meshmgmt.core.resources import Row, stored_rows
 from meshmgmt.inventory.models import Network, NetworkResource
 
@@ -74,10 +74,9 @@ def network_rows(ids: Sequence[str] | None = None) -> list[Row]:
 
 
 def _ids_by_network(rows: Any, ids: Sequence[str] | None) -> dict[str, list[str]]:
-    if ids is not None:
-        rows = rows.filter(network__in=ids)
     found: dict[str, list[str]] = {}
-    for network_id, pk in rows.order_by("id").values_list("network_id", "id"):
+    chosen = narrowed(rows, ids, "network").order_by("id")
+    for network_id, pk in chosen.values_list("network_id", "id"):
         found.setdefault(network_id, []).append(pk)
     return found
 

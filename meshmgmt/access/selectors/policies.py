@@ -11,6 +11,7 @@ from meshmgmt.access.models import (
     RuleSource,
 )
 from meshmgmt.core.orderedlinks import ids_by_owner, link_rows
+from meshmgmt.core.queries import narrowed
 from meshmgmt.core.resources import Row, columns, stored_rows
 from meshmgmt.inventory.contributions import ShortGroup
 
@@ -25,9 +26,8 @@ def policy_rows(ids: Sequence[str] | None = None) -> list[Row]:
 
 
 def _rules_by_policy(policy_ids: Sequence[str] | None) -> dict[str, list[Row]]:
-    rules = PolicyRule.objects.order_by("position", "id")
-    if policy_ids is not None:
-        rules = rules.filter(policy__in=policy_ids)
+    every = PolicyRule.objects.order_by("position", "id")
+    rules = narrowed(every, policy_ids, "policy")
     # No set: versions (ETag) of a policy are made of its text, key by key.
     names = [name for name in columns(PolicyRule) if name != "position"]
     rows: list[Row] = list(rules.values("policy_id", "id", *names))

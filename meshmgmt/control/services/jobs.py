@@ -19,7 +19,7 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.reporting import plain
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import BadRequest, PreconditionFailed, raise_field_errors
-from meshmgmt.core.queries import batches, found
+from meshmgmt.core.queries import batches, found, narrowed
 from meshmgmt.core.resources import Row
 from meshmgmt.core.transactions import account_write, queued_write
 from meshmgmt.inventory.models import Peer
@@ -176,9 +176,7 @@ def look_after_jobs() -> None:
 def job_rows(peer_id: str, ids: Collection[str] | None = None) -> list[Row]:
     """Return jobs as the API shows them, newest first. Raises NotFound."""
     jobs = PeerJob.objects.filter(peer=found(Peer, peer_id, kind="peer"))
-    if ids is not None:
-        jobs = jobs.filter(pk__in=ids)
-    return [_row(job) for job in jobs]
+    return [_row(job) for job in narrowed(jobs, ids)]
 
 
 def _row(job: PeerJob) -> Row:
