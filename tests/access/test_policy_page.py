@@ -139,6 +139,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_row_that_is_wrong_says_what_the_api_says(client: Client, team: Group):
     good, trail = {**RULE, **within(team)}, Trail()
     for changes, field, message in WRONG:
@@ -239,6 +240,7 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(
     assert not PolicyRule.objects.filter(pk=gone.pk).exists()
 
 
+@pytest.mark.slow
 def test_a_policy_of_many_rules_is_written_part_by_part(client: Client, team: Group):
     drafts = [
         RuleDraft(name=f"r{number}", action="accept", protocol="all", **within(team))
@@ -389,6 +391,7 @@ def rule_drafts(draw: st.DrawFn) -> RuleDraft:
     )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=20,
     deadline=None,

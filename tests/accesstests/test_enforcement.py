@@ -323,6 +323,7 @@ class Mover(Writer):
             change_groups_of_peers(peers, join=chosen[::2], leave=chosen[1::2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_states_on_record_are_those_of_judging_everything_anew(api: Api, seed: int):
     """What a write cannot have touched is not looked at: nothing else may be left out."""

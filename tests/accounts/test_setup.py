@@ -11,6 +11,7 @@ from tests.databases import KIND, elsewhere
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_apps_may_be_migrated_one_by_one(tmp_path: Path):
     """The account and the group of all peers wait until their events can be kept."""
     with elsewhere(KIND, folder=tmp_path):

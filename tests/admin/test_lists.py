@@ -258,6 +258,7 @@ def test_a_key_is_hidden_as_the_column_it_is_of(rf: RequestFactory):
         assert asked is allowed
 
 
+@pytest.mark.slow
 def test_every_choice_of_every_filter_is_answered(client: Client):
     peers(2)
     for model in LISTS:
@@ -269,6 +270,7 @@ def test_every_choice_of_every_filter_is_answered(client: Client):
                 assert answer.status_code == 200, (path, choice)
 
 
+@pytest.mark.slow
 def test_odd_filters_are_told_and_break_no_list(client: Client):
     kinds: dict[Any, str] = {
         (type(field), model): field.name

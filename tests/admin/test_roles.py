@@ -56,6 +56,7 @@ def test_the_tables_name_every_model_and_page():
     } - {"docs"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", STAFF)
 def test_pages_of_models_open_to_whom_the_matrix_says(role: str):
     client = client_of(person(role))

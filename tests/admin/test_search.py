@@ -121,6 +121,7 @@ def test_something_is_deleted_or_revoked_from_its_name(client: Client, owner: Us
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["network_admin", "auditor"])
 def test_nobody_finds_what_they_may_not_open(role: str, owner: User):
     peer("vega")

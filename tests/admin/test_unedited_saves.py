@@ -223,6 +223,7 @@ def test_descriptions_of_rules_are_written_and_kept_as_lines(client: Client, api
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ODD, ids=["line", "line ends", "blank ends"])
 def test_resources_of_networks_and_rules_that_name_them_stay(
     client: Client, api: Api, text: str

@@ -121,6 +121,7 @@ def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch):
     assert answer["Retry-After"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("occupied")
 def test_readers_are_sent_away_when_no_turn_ends(
     monkeypatch: pytest.MonkeyPatch,

@@ -9,6 +9,7 @@ import pytest
 from meshmgmt.env import BASE_DIR
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # it makes a database of its own
 @pytest.mark.django_db
 def test_a_field_is_declared_twice_and_is_everywhere():

@@ -143,6 +143,7 @@ class TestKeptAnswers:
         assert len(answers) >= 20
         return answers
 
+    @pytest.mark.slow
     def test_neither_time_nor_what_leaves_no_event_changes_one(self):
         caller = Api(token_of(person(), days=365))
         writer = Writer(caller, Random(4), [member.pk for member in peers(3)])

@@ -372,6 +372,7 @@ def test_a_faulty_file_is_refused_before_anything_is_written(
             assert schema.is_new(), sentence
 
 
+@pytest.mark.slow
 def test_no_byte_of_a_file_changes_unnoticed(tmp_path: Path):
     """What the zip says twice may differ once; the rows may not."""
     data, random, refused = brief().read_bytes(), Random(7), 0
@@ -396,6 +397,7 @@ def test_a_byte_that_calls_a_member_encrypted_is_an_alteration(tmp_path: Path):
         check(tmp_path / "file", bare)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [

@@ -23,6 +23,7 @@ NAMED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "old", sorted(SCHEMAS.glob("*.zip")), ids=lambda path: path.stem
 )

@@ -126,6 +126,7 @@ def test_it_names_and_sorts_and_shows_no_ids(filled: Body):
     jsonschema_rs.validate(schema(), filled)
 
 
+@pytest.mark.slow
 def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
     filled: Body, file: Path, tmp_path: Path
 ):
@@ -154,6 +155,7 @@ def test_many_entries_that_share_a_key_keep_their_order(file: Path):
     assert run("plan", str(file))[0] == 0
 
 
+@pytest.mark.slow
 def test_a_plan_shows_the_difference_and_writes_nothing(filled: Body, file: Path):
     filled["groups"].insert(0, {"name": "brand new"})
     filled["zones"][0]["enabled"] = not filled["zones"][0]["enabled"]
@@ -172,6 +174,7 @@ def test_a_plan_shows_the_difference_and_writes_nothing(filled: Body, file: Path
     assert run("plan", str(file))[0] == 0
 
 
+@pytest.mark.slow
 def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path):
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"version": 1, "groups": filled["groups"]}))
@@ -192,6 +195,7 @@ def test_a_router_is_known_by_its_groups_however_they_are_written(
     assert run("plan", str(file))[0] == 0
 
 
+@pytest.mark.slow
 def test_more_deletions_than_allowed_are_refused(filled: Body, file: Path):
     file.write_text(as_yaml({**filled, "zones": [], "policies": []}))
     with pytest.raises(CommandError, match="would be deleted, more than the 1"):
@@ -295,6 +299,7 @@ def test_a_missing_file_is_told():
         run("plan", "/nonexistent")
 
 
+@pytest.mark.slow
 def test_the_api_serves_it_as_json_and_yaml(filled: Body):
     api = api_as("auditor")
     answer = api.get("/api/config")
@@ -307,6 +312,7 @@ def test_the_api_serves_it_as_json_and_yaml(filled: Body):
     assert ok(api.get("/api/config/schema")) == schema()
 
 
+@pytest.mark.slow
 def test_drift_shows_what_differs(filled: Body, file: Path):
     file.write_text(as_yaml(filled))
     assert run("drift", str(file)) == (0, "No difference.\n")

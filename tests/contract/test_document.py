@@ -175,6 +175,7 @@ def test_all_operations_are_asked():
     assert len(READS_AND_WRITES) > len(WRITES) + 60
 
 
+@pytest.mark.slow
 def test_misspelt_parameters_of_writes_are_refused(mesh: Mesh):
     taken = []
     for method, path in WRITES:

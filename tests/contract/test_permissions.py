@@ -114,6 +114,7 @@ def callers() -> Iterator[tuple[str, User]]:
             yield role, robot(role, name=f"robot {role}")
 
 
+@pytest.mark.slow
 def test_all_roles_on_all_endpoints_with_all_methods():
     people = [(role, user, api_of(user)) for role, user in callers()]
     before = AuditEvent.objects.count()

@@ -63,6 +63,7 @@ class Watched:
         return found
 
 
+@pytest.mark.slow
 def test_those_are_told_whose_map_differs_and_nobody_else():
     watched = Watched()
     before = watched.maps()

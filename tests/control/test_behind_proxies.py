@@ -82,6 +82,7 @@ def url(
         yield f"https://[::1]:{port}"
 
 
+@pytest.mark.slow
 def test_one_port_serves_the_api_and_peers(
     url: str, behind: Deployment, authority: trustme.CA
 ):

@@ -263,6 +263,7 @@ async def _flood(deployment: Deployment) -> None:
         assert (await anext(newcomer.sync())).HasField("NetworkMap")
 
 
+@pytest.mark.slow
 def test_agents_come_back_after_a_kill(upset: Deployment):
     run(_killed(upset))
 

@@ -56,6 +56,7 @@ async def test_status_counts_the_connected_peers(deployment: Deployment):
         assert (await until(counts))["peer map wait seconds"] == 0
 
 
+@pytest.mark.slow
 def test_a_process_that_died_makes_the_server_unready_at_once(upset: Deployment):
     server = upset.server
 
@@ -81,6 +82,7 @@ def test_a_process_that_died_makes_the_server_unready_at_once(upset: Deployment)
     assert check() == "ok"
 
 
+@pytest.mark.slow
 def test_the_server_is_ready_when_peers_are_served_and_not_before(folder: Path):
     port = free_port()
     bind = f"127.0.0.1:{port}"
@@ -106,6 +108,7 @@ def test_the_server_is_ready_when_peers_are_served_and_not_before(folder: Path):
         assert not ready()
 
 
+@pytest.mark.slow
 def test_a_second_process_in_the_same_runtime_directory_is_refused(
     deployment: Deployment,
 ):
@@ -125,6 +128,7 @@ def test_several_processes_for_peers_are_refused_where_they_cannot_be(
     assert said in not_served(environment, "--processes", processes)
 
 
+@pytest.mark.slow
 def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(deployment: Deployment):
     async def scenario() -> str:
         async with enrolled(deployment, "watched") as agent:

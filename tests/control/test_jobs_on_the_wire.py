@@ -166,6 +166,7 @@ async def test_nobody_answers_for_another(deployment: Deployment):
         assert done["workload"]["result"] == {"upload_key": "true"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_job_under_way_fails_when_the_server_starts_anew(
     upset: Deployment, number: signal.Signals

@@ -77,6 +77,7 @@ def test_policies_that_name_the_peer_say_why_they_show_nobody():
     assert "it is switched off" in shown("web")
 
 
+@pytest.mark.slow
 def test_every_demo_peer_has_a_map():
     call_command("seed", stdout=StringIO(), stderr=StringIO())
     assert not Peer.objects.filter(connected=True).exists()  # nobody holds a stream

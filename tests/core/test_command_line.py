@@ -22,6 +22,7 @@ ROWS = 3000
 """More than fits into a pipe that nobody reads."""
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path):
     reading, writing = os.pipe()
     os.close(reading)

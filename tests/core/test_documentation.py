@@ -15,7 +15,7 @@ from tests.runfolder import clean_environ
 PYTHON = BASE_DIR / ".venv-docs" / "bin" / "python"
 PAGES = [*BASE_DIR.glob("*.md"), *BASE_DIR.glob("docs/**/*.md")]
 CODE = re.compile(r"^ *(```+).*?^ *\1$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-needs_chromium, needs_libatomic = needs_a_browser
+is_slow, needs_chromium, needs_libatomic = needs_a_browser
 LINK = re.compile(r"""(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]""")
 
 
@@ -71,7 +71,7 @@ def test_the_site_has_every_operation_of_the_api(site: Path):
     assert document["components"]["schemas"].keys() <= titles
 
 
-@pytest.mark.slow
+@is_slow
 @pytest.mark.browser
 @needs_chromium
 @needs_libatomic

@@ -55,6 +55,7 @@ def test_a_lock_that_does_not_move_sends_writers_away(
     assert api.post("/api/groups", {"name": "afterwards"}).status == 200
 
 
+@pytest.mark.slow
 def test_ten_writers_wait_for_longer_than_a_grace_while_the_lock_moves(
     monkeypatch: pytest.MonkeyPatch,
 ):

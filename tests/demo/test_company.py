@@ -185,6 +185,7 @@ def test_people_have_signed_in_lately():
         assert dt.datetime.fromisoformat(row["last_login"]) > begin
 
 
+@pytest.mark.slow
 def test_the_streams_hold_the_companys_traffic_and_a_guesser():
     api = people.api_as("auditor")
     page = api.get("/api/events/network-traffic?page_size=1").json

@@ -106,6 +106,7 @@ def test_its_events_are_no_older_than_what_is_kept(settings: Any):
     assert timedelta(hours=20) < now - min(drawn) < timedelta(hours=22)
 
 
+@pytest.mark.slow
 def test_a_day_of_retention_is_enough_beside_users_and_shows_no_progress_bar(
     settings: Any, capsys: pytest.CaptureFixture[str]
 ):

@@ -152,6 +152,7 @@ def _check_records(records: list[dict[str, Any]], domain: str) -> None:
 MANY = pytest.param(60, 10, 40, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(("examples", "least", "most"), [(20, 4, 15), MANY])
 def test_rules_hold_after_any_writes(api: Api, examples: int, least: int, most: int):

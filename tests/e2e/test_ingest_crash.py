@@ -90,6 +90,7 @@ def kill_and_retry(server: Server, points: int) -> None:
     assert everything == counted["total_records"] == (points + 1) * EVENTS
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_no_partial_batch(server: Server):
     kill_and_retry(server, 3)
 

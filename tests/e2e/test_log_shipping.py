@@ -108,6 +108,7 @@ def killed_after(process: "subprocess.Popen[bytes]") -> Iterator[None]:
                 pipe.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_open_pipe_is_stored_soon_and_a_signal_ends_with_the_counts(
     installation: Installation, number: int
@@ -129,6 +130,7 @@ def test_an_open_pipe_is_stored_soon_and_a_signal_ends_with_the_counts(
         )
 
 
+@pytest.mark.slow
 def test_tail_follows_a_log_through_its_rotation(installation: Installation):
     log = installation.folder / "access.log"
     log.write_bytes((combined(1) + b"\n") * 3)

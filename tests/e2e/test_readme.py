@@ -124,6 +124,7 @@ def wait_for_first_head(server: Server) -> None:
     until(lambda: server.call("GET", path).status == 200, "the first head", 90)
 
 
+@pytest.mark.slow
 def test_a_change_is_planned_applied_taken_back_and_proven(
     demo: Server, tmp_path: Path
 ):

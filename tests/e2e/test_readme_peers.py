@@ -15,6 +15,7 @@ from tests.servers import GUNICORN
 from tests.waiting import until
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_connecting_a_peer_works_literally(tmp_path: Path):
     simulate, allow = blocks("Connect a peer")

@@ -169,6 +169,7 @@ def test_a_place_far_away_is_just_that(site: Client):
 COUNTING = {AUDIT_PAGE: "events", TRAFFIC_PAGE: "flows", PROXY_PAGE: "requests"}
 
 
+@pytest.mark.slow
 def test_the_rows_behind_every_bar_are_as_many_as_it_says(site: Client):
     for address, metric in COUNTING.items():
         shown = shown_on(address)

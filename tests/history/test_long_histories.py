@@ -121,6 +121,7 @@ def all_lists() -> dict[str, list[str]]:
     return {made.pk: member_keys(GroupPeer, made) for made in Group.objects.all()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_lists_have_who_was_in_them_in_the_order_of_then(seed: int):
     random, moments = Random(seed), []
@@ -136,6 +137,7 @@ def test_lists_have_who_was_in_them_in_the_order_of_then(seed: int):
             assert whole == {owner: keys for owner, keys in lists.items() if keys}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_order_of_then_needs_no_events_of_whole_lists(seed: int):
     random, made = Random(seed), group("a")

@@ -75,6 +75,7 @@ def switch(client: Client, policy: Policy, *, on: bool) -> Any:
     return client.post(path, {"enabled": "1"} if on else {})
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12,
     deadline=None,
@@ -224,6 +225,7 @@ def test_of_many_peers_the_page_does_not_wait_for_the_count(
     assert "3 peers get another map" in client.get(link).content.decode()
 
 
+@pytest.mark.slow
 def test_what_changed_since_is_counted_past_without_more_queries(
     client: Client, web: Group
 ):

@@ -82,6 +82,7 @@ def check_packets(snapshot: Snapshot, asked: int) -> None:
 MANY = pytest.param(100, 19, marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("examples", "asked"), [(40, 5), MANY])
 def test_verdict_is_what_agents_do_with_packets(examples: int, asked: int):
     drawn = given(snapshots(), st.just(asked))

@@ -377,6 +377,7 @@ def test_account_without_owner_is_refused(origin: Origin):
     assert not User.objects.exists()
 
 
+@pytest.mark.slow
 def test_without_public_keys_peers_are_left_out_and_what_names_them(
     origin: Origin, owner: User, tmp_path: Path
 ):

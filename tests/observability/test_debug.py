@@ -64,6 +64,7 @@ def read(path: str | Path) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
+@pytest.mark.slow
 def test_a_bundle_holds_everything_and_no_secret(
     server: Server, peers: list[dict[str, Any]]
 ):
@@ -89,6 +90,7 @@ def test_a_bundle_holds_everything_and_no_secret(
         assert secret not in server.printed()
 
 
+@pytest.mark.slow
 def test_an_anonymised_bundle_names_no_network(
     server: Server, peers: list[dict[str, Any]]
 ):
@@ -234,6 +236,7 @@ def test_a_bundle_is_made_without_a_server_and_without_a_database(
     assert "Not collected:" in files["README.txt"]
 
 
+@pytest.mark.slow
 def test_status_says_what_is_up(server: Server, peers: list[dict[str, Any]]):
     text = server.manage("status", "--detail")
     assert f"pid: {server.info()['pid']}" in text

@@ -33,6 +33,7 @@ def migrate(environ: dict[str, str]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_missing_migrations_and_a_stopped_database_make_the_server_unready(
     folder: Path, cluster: Cluster
 ):

@@ -24,6 +24,7 @@ UNUSED: Final = "http://127.0.0.1:4318"
 INVITE_TOKEN: Final = "mpt_notarealtoken0123456789"
 
 
+@pytest.mark.slow
 def test_by_default_nothing_of_tracing_is_imported(tmp_path: Path):
     code = (
         "import sys, meshmgmt.wsgi;"

@@ -157,6 +157,7 @@ def test_slow_heads_and_bodies_keep_nobody_waiting(proxied: Proxied):
         assert heads[0].recv(12) == b"HTTP/1.1 200"
 
 
+@pytest.mark.slow
 def test_slow_readers_of_a_big_page_keep_nobody_waiting(proxied: Proxied):
     with connections(proxied, READERS, proxied.head("GET /big")) as readers:
         for reader in readers:
@@ -192,6 +193,7 @@ def test_who_sends_too_much_reads_why_it_was_refused(
     assert (status, answer["code"]) == (code, code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "code"),
     [

@@ -92,6 +92,7 @@ def housekeeping(web: Server) -> Iterator[None]:
         assert process.stop() == 0
 
 
+@pytest.mark.slow
 def test_killed_and_recycled_workers_lose_no_count_and_leave_no_files(
     web: Server,
 ):
@@ -178,6 +179,7 @@ def _answers(server: Server) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_units_of_production_are_one_server(web: Server):
     def housekeeping_is() -> str:
         ready = web.get("/readyz")
@@ -218,6 +220,7 @@ def occupied() -> Iterator[int]:
         yield holder.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_a_taken_port_that_was_asked_for_stops_the_start(folder: Path, occupied: int):
     metrics = Server(folder / "one", "--metrics-port", str(occupied))
     api = Server(folder / "two", "--bind", f"127.0.0.1:{occupied}")
