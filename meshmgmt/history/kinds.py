@@ -74,7 +74,7 @@ class Kind:
     in place of the row; where going has, `delete` deletes. `complete` fills columns that
     the trail does not hold: what they follow from is `derived_from`. The checks of a part
     look at its whole, which the column `part_of` names. Of objects with one `place` each
-    is checked beside those that came back before it; where nothing refers to them
+    is checked beside those that came back before it; where only leaves refer to them
     (`is_leaf`), those that are there go, and change, before others come.
     """
 
@@ -188,6 +188,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         prepare=zones.prepare,
         derived_from=frozenset(["domain"]),
         complete=zones.complete,
+        is_leaf=True,
     ),
     Record: Kind(
         "dns",
@@ -201,4 +202,4 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
     AccessTest: Kind("policies", check=_sent_back(AccessTestViewSet)),
 }
-"""What stands before another is made before it, and deleted after it."""
+"""What stands before another is made and changed before it, and deleted after it."""

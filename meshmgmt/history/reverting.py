@@ -156,17 +156,17 @@ class _Reverting:
         reasons = [reason for undo in self._undos for reason in self._reasons(undo)]
         if reasons:
             raise Irreversible("; ".join(reasons))
-        coming = [undo for undo in self._undos if undo.create]
         leaves = [undo for undo in self._undos if KINDS[undo.model].is_leaf]
         others = [undo for undo in self._undos if not KINDS[undo.model].is_leaf]
         self._delete(leaves)
-        self._change([undo for undo in leaves if not undo.create])
         # Made first, for lists and columns that are brought back may refer to it; deleted
         # last, when nothing refers to it any more.
-        for _, undos in groupby(coming, attrgetter("model")):
-            for some in _rounds(undos):
-                audited_bulk_create([self._made(undo) for undo in some])
+        self._make(others)
         self._change(others)
+        # What stood in the way of leaves has gone: they are looked at as they are made.
+        self._change([undo for undo in leaves if not undo.create])
+        self._make(leaves)
+        self._change([undo for undo in leaves if undo.create])
         self._delete(others)
         for undo in self._undos:
             self._check(undo)
@@ -194,6 +194,12 @@ class _Reverting:
             )
         ]
         return [f"{undo.label}: {name} was changed since" for name in changed]
+
+    def _make(self, undos: Iterable[Undo]) -> None:
+        coming = [undo for undo in undos if undo.create]
+        for _, of_model in groupby(coming, attrgetter("model")):
+            for some in _rounds(of_model):
+                audited_bulk_create([self._made(undo) for undo in some])
 
     def _made(self, undo: Undo) -> Any:
         """Return an object that is to come back, looked at by its rules."""

@@ -4,9 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from meshmgmt.core import clock
+from dns.services.zones import zones
+from events.models import AuditEvent
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.core import clock, context
 from meshmgmt.inventory.models import Peer
-from tests.api_client import Api
+from tests.api_client import Answer, Api
 from tests.dns.bodies import record, zone
 from tests.factories import account_settings, newest_event, peer
 from tests.people import person
@@ -16,8 +19,14 @@ pytestmark = pytest.mark.django_db
 
 
 def undo(api: Api) -> None:
-    path = f"/api/events/audit/{newest_event().pk}/revert"
-    ok(api.post(path, {"whole_request": True}))
+    ok(reverted(api, newest_event()))
+
+
+def reverted(
+    api: Api, event: AuditEvent, query: str = "", *, whole: bool = True, **headers: str
+) -> Answer:
+    path = f"/api/events/audit/{event.pk}/revert{query}"
+    return api.post(path, {"whole_request": whole}, **headers)
 
 
 def shown(api: Api, path: str) -> list[Body]:
@@ -74,3 +83,23 @@ def test_a_peer_comes_back_with_its_login_as_it_was(api: Api, ended: bool):
 
     assert ok(api.get(f"/api/peers/{laptop.pk}"))["login_expired"] is ended
     assert (Peer.objects.get(pk=laptop.pk).last_login is None) is ended
+
+
+def test_a_zone_comes_back_whose_domain_the_peers_have_left(api: Api):
+    made = ok(api.post("/api/dns/zones", zone(domain="apps.test")))
+    ok(api.post(f"/api/dns/zones/{made['id']}/records", record(name="a.apps.test")))
+    with context.scope(request_id="both"):
+        zones.delete(made["id"])
+        account_update(settings={"dns_domain": "apps.test"})
+    undo(api)
+    assert ok(api.get(f"/api/dns/zones/{made['id']}"))["domain"] == "apps.test"
+
+
+def test_a_zone_comes_back_in_place_of_one_with_its_domain(api: Api):
+    old = ok(api.post("/api/dns/zones", zone(domain="apps.test")))
+    with context.scope(request_id="both"):
+        zones.delete(old["id"])
+        new = zones.create(zone(domain="apps.test"))
+    undo(api)
+    assert ok(api.get(f"/api/dns/zones/{old['id']}"))["domain"] == "apps.test"
+    assert api.get(f"/api/dns/zones/{new.pk}").status == 404
