@@ -67,7 +67,7 @@ class AuditSpec:
     emit nothing (connection state and the like), nor do those in `reported` when the
     object itself reports them; those in `secret` are kept as `"changed"`, those in
     `shown` as the function there returns them (given None, None), and those in
-    `random` are drawn when the object is made, so that two alike differ there. `meta`
+    `random` are drawn, or may be, so that two writes that are alike differ there. `meta`
     describes the object, `update_meta` replaces it for updates, `part_of` names the
     foreign key to the object that this one is a part of, and what the parts are called
     there: their changes are updates of that object, too. `target` gives the target id

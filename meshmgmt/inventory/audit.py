@@ -80,6 +80,8 @@ def _peer_spec() -> AuditSpec:
             }
         ),
         reported=frozenset({*MACHINE, "local_flags"}),
+        # Addresses that nobody asked for are drawn, and the label may end in one.
+        random=frozenset({"ip", "ipv6", "dns_label"}),
         meta=peer_meta,
         update_meta=_peer_update_meta,
         target=_peer_target,

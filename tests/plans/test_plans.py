@@ -10,6 +10,7 @@ from groups.models import Group
 from groups.services import group_update
 from meshmgmt.access.models import Policy
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.account import account_update
 from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
 from meshmgmt.plans.planner import essence
@@ -240,6 +241,15 @@ class TestGuard:
         assert (
             api.put(path, {"name": "web", "peers": []}, **guard(planned)).status == 409
         )
+
+    def test_addresses_that_are_drawn_do_not_matter(self, api: Api):
+        six, one = group("six"), peer()
+        settings = {"network_range_v6": "fd00:1::/64", "ipv6_enabled_groups": [six.pk]}
+        account_update(settings=settings)
+        path, body = f"/api/groups/{six.pk}", {"name": "six", "peers": [one.pk]}
+        planned = ok(api.put(dry(path), body))
+        assert ("changed", "peer", one.name) in deeds(planned)
+        assert api.put(path, body, **guard(planned)).status == 200
 
     def test_what_others_did_elsewhere_does_not_matter(self, api: Api, web: Group):
         path = f"/api/groups/{web.pk}"
