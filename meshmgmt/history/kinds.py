@@ -46,7 +46,12 @@ from meshmgmt.core.errors import Conflict
 from meshmgmt.core.history import shown_moment
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
-from meshmgmt.inventory.services.peers import peer_update
+from meshmgmt.inventory.services.peers import (
+    ADDRESSES,
+    addresses_check,
+    addresses_put_back,
+    peer_update,
+)
 
 Check = Callable[[Any, User], None]
 Lists = Mapping[str, list[Any]]
@@ -71,11 +76,13 @@ class Kind:
     `prepare` checks and completes a row that is made again, given its lists; `check` has
     the rules look at an object that was made or changed, `check_gone` at what one leaves
     behind that was deleted. Where columns have rules of their own, `update` changes them,
-    in place of the row; where going has, `delete` deletes. `complete` fills columns that
-    the trail does not hold: what they follow from is `derived_from`. The checks of a part
-    look at its whole, which the column `part_of` names. Of objects with one `place` each
-    is checked beside those that came back before it; where only leaves refer to them
-    (`is_leaf`), those that are there go, and change, before others come.
+    in place of the row; where going has, `delete` deletes. Columns that are `following`
+    others are changed by these, too: when all is back, `settle` looks at them, given the
+    columns that were changed back, None for an object that was made. `complete` fills
+    columns that the trail does not hold: what they follow from is `derived_from`. The
+    checks of a part look at its whole, which the column `part_of` names. Of objects with
+    one `place` each is checked beside those that came back before it. Leaves (`is_leaf`),
+    which only leaves refer to, go before all others, and come after all have changed.
     """
 
     module: str
@@ -84,6 +91,8 @@ class Kind:
     prepare: Callable[[Any, Lists], None] | None = None
     update: Callable[[str, dict[str, Any], User], object] | None = None
     delete: Check = _delete
+    following: frozenset[str] = frozenset()
+    settle: Callable[[str, dict[str, Any] | None], None] = _nothing
     derived_from: frozenset[str] = frozenset()
     part_of: str = "pk"
     complete: Callable[[Any], None] = _nothing
@@ -126,7 +135,15 @@ def _check_dns_settings(settings: DnsSettings, by: User) -> None:
 
 def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
     columns.pop("dns_label", None)  # follows the name
-    peer_update(peer_id=pk, **columns)
+    # Before their ranges and groups, which give others to whom these do not fit.
+    addresses_put_back(pk, {n: columns.pop(n) for n in ADDRESSES if n in columns})
+    if columns:
+        peer_update(peer_id=pk, **columns)
+
+
+def _settle_addresses(pk: str, columns: dict[str, Any] | None) -> None:
+    if columns is not None:
+        addresses_check(pk, {n: columns[n] for n in ADDRESSES if n in columns})
 
 
 def _sign_in(peer: Peer) -> None:
@@ -137,21 +154,23 @@ def _sign_in(peer: Peer) -> None:
 
 
 KINDS: Final[Mapping[type[models.Model], Kind]] = {
-    Account: Kind(
-        "settings",
-        update=lambda pk, columns, by: account_update(settings=columns),
-        delete=_stays,
-    ),
     Peer: Kind(
         "peers",
         prepare=lambda peer, lists: _sign_in(peer),
         update=_update_peer,
+        following=frozenset(ADDRESSES),
+        settle=_settle_addresses,
         complete=_sign_in,
     ),
     Group: Kind(
         "groups",
         check=_sent_back(GroupViewSet),
         delete=lambda group, by: group_delete(group_id=group.pk),
+    ),
+    Account: Kind(
+        "settings",
+        update=lambda pk, columns, by: account_update(settings=columns),
+        delete=_stays,
     ),
     User: Kind(
         "users",

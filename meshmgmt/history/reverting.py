@@ -15,7 +15,7 @@ from django.db import models
 from django.db.models import ProtectedError
 
 from events.audit.audited import audited_bulk_create, current_values
-from events.audit.changes import changes_since, mark
+from events.audit.changes import Change, changes_since, mark
 from events.audit.emission import shown_value
 from events.audit.reading import Trail
 from events.models import AuditEvent
@@ -169,6 +169,8 @@ class _Reverting:
         self._change([undo for undo in leaves if undo.create])
         self._delete(others)
         for undo in self._undos:
+            self._settle(undo)
+        for undo in self._undos:
             self._check(undo)
 
     def _reasons(self, undo: Undo) -> list[str]:
@@ -266,6 +268,12 @@ class _Reverting:
         except ProtectedError as error:
             raise Irreversible(f"{undo.label} is in use since") from error
 
+    def _settle(self, undo: Undo) -> None:
+        settle = KINDS[undo.model].settle
+        if not undo.delete:
+            columns = None if undo.create else undo.values
+            self._with_rules(undo, lambda: settle(undo.pk, columns))
+
     def _check(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
         kind = KINDS[undo.model]
@@ -318,7 +326,9 @@ def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
     others = [
         change
         for change in changes_since(begin)
-        if change.happened and (type(change.instance), str(change.pk)) not in meant
+        if change.happened
+        and (type(change.instance), str(change.pk)) not in meant
+        and not _only_follows(change)
     ]
     if others:
         names = ", ".join(
@@ -327,3 +337,12 @@ def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
             for change in others[:9]
         )
         raise Irreversible(f"something else depends on it since: {names}")
+
+
+def _only_follows(change: Change) -> bool:
+    """Tell whether a change is of columns alone that follow from other objects."""
+    kind = KINDS.get(type(change.instance))
+    if kind is None or change.created or change.deleted:
+        return False
+    fields = change.changed_fields
+    return kind.following.issuperset(fields) and not any(change.members.values())

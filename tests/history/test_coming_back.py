@@ -1,17 +1,21 @@
 """What comes back finds its place, and works as it did."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from dns.services.zones import zones
+from events.activities import Activity
 from events.models import AuditEvent
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.core import clock, context
+from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services.peers import peer_update
 from tests.api_client import Answer, Api
 from tests.dns.bodies import record, zone
-from tests.factories import account_settings, newest_event, peer
+from tests.factories import account_settings, group, newest_event, peer
 from tests.people import person
 from tests.resource_contract import Body, ok
 
@@ -83,6 +87,99 @@ def test_a_peer_comes_back_with_its_login_as_it_was(api: Api, ended: bool):
 
     assert ok(api.get(f"/api/peers/{laptop.pk}"))["login_expired"] is ended
     assert (Peer.objects.get(pk=laptop.pk).last_login is None) is ended
+
+
+SIX = "fd00:1::/64"
+
+
+def changed(api: Api, **settings: Any) -> None:
+    path = f"/api/accounts/{account_id()}"
+    shown = ok(api.get(path))["settings"]
+    ok(api.put(path, {"settings": shown | settings}))
+
+
+def addresses(*some: Peer) -> list[tuple[str, str | None]]:
+    found = Peer.objects.in_bulk([one.pk for one in some])
+    return [(found[one.pk].ip, found[one.pk].ipv6) for one in some]
+
+
+@pytest.mark.usefixtures("wide_range")
+class TestAddresses:
+    @pytest.mark.parametrize("deed", ["leave", "delete", "disable", "renumber"])
+    def test_what_took_ipv6_from_peers_gives_the_same_back(self, api: Api, deed: str):
+        some = [peer(), peer()]
+        made = group("six", *some)
+        changed(api, network_range_v6=SIX, ipv6_enabled_groups=[made.pk])
+        before = addresses(*some)
+        if deed == "leave":
+            body = {"name": "six", "peers": [some[0].pk]}
+            ok(api.put(f"/api/groups/{made.pk}", body))
+        elif deed == "delete":
+            ok(api.delete(f"/api/groups/{made.pk}"))
+        elif deed == "disable":
+            changed(api, ipv6_enabled_groups=[])
+        else:
+            changed(api, network_range_v6="fd00:2::/64")
+        assert addresses(*some) != before
+        undo(api)
+        assert addresses(*some) == before
+
+    def test_a_member_that_comes_back_alone_gets_ipv6_with_its_group(self, api: Api):
+        one = peer()
+        made = group("six", one)
+        changed(api, network_range_v6=SIX, ipv6_enabled_groups=[made.pk])
+        ok(api.put(f"/api/groups/{made.pk}", {"name": "six", "peers": []}))
+        left = AuditEvent.objects.get(activity_code="peer.group.delete")
+        planned = ok(reverted(api, left, "?dry_run=true", whole=False))
+        hashed = {"X-Plan-Hash": planned["plan_hash"]}
+        ok(reverted(api, left, whole=False, **hashed))
+        ((_, ipv6),) = addresses(one)
+        assert str(ipv6).startswith("fd00:1:")
+
+    def test_an_ipv6_address_alone_does_not_come_back_to_who_may_have_none(
+        self, api: Api
+    ):
+        one = peer()
+        made = group("six", one)
+        changed(api, network_range_v6=SIX, ipv6_enabled_groups=[made.pk])
+        ok(api.put(f"/api/groups/{made.pk}", {"name": "six", "peers": []}))
+        lost = AuditEvent.objects.filter(activity_code="peer.ip.update").latest("id")
+        answer = reverted(api, lost, whole=False)
+        assert answer.status == 409
+        assert "in no group that has IPv6" in answer.json["message"]
+
+    @pytest.mark.parametrize("whole", [True, False])
+    def test_peers_with_gaps_between_them_are_in_the_old_range_again(
+        self, api: Api, whole: bool
+    ):
+        # Numbered anew from the lowest on, some would take the places of others.
+        some = [peer(ip=f"100.64.0.{n}") for n in (3, 4, 2, 7)]
+        before = addresses(*some)
+        changed(api, network_range="10.9.0.0/24")
+        code = Activity.ACCOUNT_NETWORK_RANGE_UPDATE
+        event = AuditEvent.objects.filter(activity_code=code).latest("id")
+        ok(reverted(api, event, whole=whole))
+        after = addresses(*some)
+        assert (after == before) is whole
+        assert all(ip.startswith("100.64.0.") for ip, _ in after)
+
+    def test_an_address_out_of_the_range_does_not_come_back_alone(self, api: Api):
+        one = peer(ip="100.64.9.200")
+        peer_update(peer_id=one.pk, ip="100.64.9.2")
+        moved = newest_event()
+        changed(api, network_range="100.64.9.0/28")
+        answer = reverted(api, moved)
+        assert answer.status == 409
+        assert "not within the account's network range" in answer.json["message"]
+
+    def test_an_address_that_another_has_does_not_come_back(self, api: Api):
+        one = peer(ip="100.64.9.1")
+        peer_update(peer_id=one.pk, ip="100.64.9.2")
+        moved = newest_event()
+        peer(ip="100.64.9.1")
+        answer = reverted(api, moved)
+        assert answer.status == 409
+        assert "another peer has the address 100.64.9.1" in answer.json["message"]
 
 
 def test_a_zone_comes_back_whose_domain_the_peers_have_left(api: Api):

@@ -27,7 +27,7 @@ def check_at_random(check: Callable[[Random], None], examples: int) -> None:
 class Writer:
     """Writes as clients do; what is refused changes nothing."""
 
-    def __init__(self, api: Api, random: Random, peers: Sequence[str]) -> None:
+    def __init__(self, api: Api, random: Random, peers: Sequence[str] = ()) -> None:
         self._api = api
         self._random = random
         self._peers = peers
@@ -35,16 +35,17 @@ class Writer:
 
     def write(self) -> None:
         """Make, replace or delete one object; sometimes a record or a setting."""
-        deed = self._random.choice(
-            [
-                *[self._make, self._replace] * 2,
-                *[self._delete, self._record, self._unmanage],
-            ]
-        )
+        deed = self._random.choice(self._deeds())
         if not self._number:  # every history has a write that is not refused
             self._api.post("/api/groups", self._body("groups"))
             return
         deed()
+
+    def _deeds(self) -> list[Callable[[], None]]:
+        return [
+            *[self._make, self._replace] * 2,
+            *[self._delete, self._record, self._unmanage],
+        ]
 
     def _some(self, choices: Sequence[Any]) -> list[Any]:
         return self._random.sample(choices, self._random.randint(0, len(choices)))
@@ -96,17 +97,17 @@ class Writer:
         }
         return {"name": name, **bodies[collection]}
 
-    def _make(self) -> None:
-        collection = self._random.choice(COLLECTIONS)
+    def _make(self, *collections: str) -> None:
+        collection = self._random.choice(collections or COLLECTIONS)
         self._api.post(f"/api/{collection}", self._body(collection))
 
-    def _one(self) -> tuple[str, str]:
-        collection = self._random.choice(COLLECTIONS)
+    def _one(self, *collections: str) -> tuple[str, str]:
+        collection = self._random.choice(collections or COLLECTIONS)
         ids = self._ids(collection)
         return collection, self._random.choice(ids) if ids else "none"
 
-    def _replace(self) -> None:
-        collection, one = self._one()
+    def _replace(self, *collections: str) -> None:
+        collection, one = self._one(*collections)
         body = self._body(collection)
         body.pop("domain", None)  # it stays what it is
         self._api.put(f"/api/{collection}/{one}", body)
@@ -134,3 +135,39 @@ class Writer:
     def _unmanage(self) -> None:
         body = {"disabled_management_groups": self._some(self._ids("groups"))[:2]}
         self._api.put("/api/dns/settings", body)
+
+
+class AddressWriter(Writer):
+    """Also deletes peers, and changes what their addresses are of."""
+
+    def _deeds(self) -> list[Callable[[], None]]:
+        addressing = [self._number_anew, self._have_ipv6, self._regroup]
+        return [*super()._deeds(), *addressing * 2, self._delete_peer]
+
+    def _body(self, collection: str) -> Body:
+        self._peers = self._ids("peers")
+        return super()._body(collection)
+
+    def _delete_peer(self) -> None:
+        _, one = self._one("peers")
+        self._api.delete(f"/api/peers/{one}")
+
+    def _regroup(self) -> None:
+        self._random.choice([self._replace, self._make])("groups")
+
+    def _number_anew(self) -> None:
+        ranges = {
+            "network_range": ("100.64.0.0/10", "100.64.0.16/28", "10.9.0.0/24"),
+            "network_range_v6": ("", "fd00:1::/64", "fd00:2::/64"),
+        }
+        name = self._random.choice(list(ranges))
+        self._set(**{name: self._random.choice(ranges[name])})
+
+    def _have_ipv6(self) -> None:
+        groups = self._some(self._ids("groups"))[:2]
+        self._set(network_range_v6="fd00:1::/64", ipv6_enabled_groups=groups)
+
+    def _set(self, **settings: Any) -> None:
+        (account,) = self._api.get("/api/accounts").json
+        body = {"settings": account["settings"] | settings}
+        self._api.put(f"/api/accounts/{account['id']}", body)

@@ -35,6 +35,9 @@ from meshmgmt.inventory.rules import (
 )
 
 KIND: Final = "peer"
+_RANGE_OF: Final = {"ip": "network_range", "ipv6": "network_range_v6"}
+ADDRESSES: Final = tuple(_RANGE_OF)
+"""Columns whose values are of the account's ranges."""
 
 
 class _Column:
@@ -184,6 +187,27 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
         return peer
 
 
+def addresses_put_back(peer_id: str, addresses: Values) -> None:
+    """Give a peer addresses that it had; part of a write that ends in `addresses_check`.
+
+    Raises NotFound, Conflict for an address in use.
+    """
+    peer = found(Peer, peer_id, kind=KIND)
+    anywhere = asked_taken(Account(network_range=""))
+    raise_field_errors(peer_errors(addresses, anywhere, peer.pk))
+    for name, address in addresses.items():
+        setattr(peer, name, address)
+    peer.save(update_fields=[*addresses])
+
+
+def addresses_check(peer_id: str, addresses: Values) -> None:
+    """Look whether a stored peer may have its addresses; raises as `peer_update` does."""
+    account = stored_account() or Account()
+    if addresses.get("ipv6"):
+        check_ipv6(account, contributions.peer_groups.only([peer_id])(peer_id))
+    raise_field_errors(peer_errors(addresses, asked_taken(account), peer_id))
+
+
 def peers_of_user_delete(user: User, **kwargs: Any) -> None:
     """Delete the peers that `user` enrolled, for the user is about to be deleted."""
     Peer.objects.filter(user=user).delete()
@@ -240,9 +264,6 @@ def check_ipv6(account: Account, groups: Sequence[ShortGroup]) -> None:
     if ids.isdisjoint(account.ipv6_enabled_groups):
         message = "this peer is in no group that has IPv6"
         raise PreconditionFailed.about("ipv6", message)
-
-
-_RANGE_OF: Final = {"ip": "network_range", "ipv6": "network_range_v6"}
 
 
 def peers_renumber(account: Account, **kwargs: Any) -> None:
