@@ -33,6 +33,12 @@ def register() -> None:
     rows_created.connect(_added, sender=Peer, dispatch_uid="groups.ipv6.peers")
 
 
+def follow_groups(peer_id: str) -> None:
+    """Give a peer an address of IPv6, or take it, as its groups have it."""
+    if account := stored_account():
+        _follow(account, Peer.objects.filter(pk=peer_id))
+
+
 def _members_changed(
     owner: Group, added: Sequence[str], removed: Sequence[str], **kwargs: Any
 ) -> None:

@@ -12,6 +12,7 @@ from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from dns.selectors import disabled_management_groups
 from dns.services.nameservers import dns_settings_update
 from dns.services.zones import records, zones
+from groups import ipv6
 from groups.api import GroupViewSet
 from groups.models import Group
 from groups.services import group_delete
@@ -50,6 +51,7 @@ from meshmgmt.inventory.services.peers import (
     ADDRESSES,
     addresses_check,
     addresses_put_back,
+    peer_prepare_again,
     peer_update,
 )
 
@@ -142,8 +144,15 @@ def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
 
 
 def _settle_addresses(pk: str, columns: dict[str, Any] | None) -> None:
-    if columns is not None:
+    if columns is None:
+        ipv6.follow_groups(pk)
+    else:
         addresses_check(pk, {n: columns[n] for n in ADDRESSES if n in columns})
+
+
+def _prepare_peer(peer: Peer, lists: Lists) -> None:
+    peer_prepare_again(peer)
+    _sign_in(peer)
 
 
 def _sign_in(peer: Peer) -> None:
@@ -156,11 +165,12 @@ def _sign_in(peer: Peer) -> None:
 KINDS: Final[Mapping[type[models.Model], Kind]] = {
     Peer: Kind(
         "peers",
-        prepare=lambda peer, lists: _sign_in(peer),
+        prepare=_prepare_peer,
         update=_update_peer,
         following=frozenset(ADDRESSES),
         settle=_settle_addresses,
         complete=_sign_in,
+        place=lambda peer: None,  # each finds the addresses of those before it taken
     ),
     Group: Kind(
         "groups",

@@ -12,7 +12,7 @@ from meshmgmt.accounts.services.account import account_update
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services.peers import peer_update
+from meshmgmt.inventory.services.peers import peer_delete, peer_update
 from tests.api_client import Answer, Api
 from tests.dns.bodies import record, zone
 from tests.factories import account_settings, group, newest_event, peer
@@ -105,6 +105,62 @@ def addresses(*some: Peer) -> list[tuple[str, str | None]]:
 
 @pytest.mark.usefixtures("wide_range")
 class TestAddresses:
+    def test_a_peer_whose_address_is_out_of_the_range_gets_another(self, api: Api):
+        one = peer()
+        ok(api.delete(f"/api/peers/{one.pk}"))
+        gone = newest_event()
+        changed(api, network_range="10.9.0.0/24")
+        planned = ok(reverted(api, gone, "?dry_run=true"))
+        ok(reverted(api, gone, **{"X-Plan-Hash": planned["plan_hash"]}))
+        ((ip, _),) = addresses(one)
+        assert ip.startswith("10.9.0.")
+
+    def test_peers_whose_addresses_others_have_get_others(self, api: Api):
+        some = [peer(f"p{n}", ip=f"100.64.9.{n}", dns_label=f"p{n}") for n in (1, 2)]
+        with context.scope(request_id="both"):
+            for one in some:
+                peer_delete(peer_id=one.pk)
+        gone = newest_event()
+        peer("new", ip="100.64.9.1", dns_label="p1")
+        ok(reverted(api, gone))
+        (first, _), (second, _) = addresses(*some)
+        assert first not in {"100.64.9.1", "100.64.9.2"}
+        assert second == "100.64.9.2"
+        labels = Peer.objects.in_bulk([one.pk for one in some])
+        assert labels[some[0].pk].dns_label.startswith("p1-")
+        assert labels[some[1].pk].dns_label == "p2"
+
+    def test_a_peer_whose_key_another_has_does_not(self, api: Api):
+        one = peer()
+        ok(api.delete(f"/api/peers/{one.pk}"))
+        gone = newest_event()
+        peer(wg_public_key=one.wg_public_key)
+        answer = reverted(api, gone)
+        assert answer.status == 409
+        assert "another peer has this WireGuard public key" in answer.json["message"]
+
+    @pytest.mark.parametrize("still", ["the same", "none", "no range", "another range"])
+    def test_a_peer_has_ipv6_if_its_groups_have_it(self, api: Api, still: str):
+        one = peer()
+        made = group("six", one)
+        changed(api, network_range_v6=SIX, ipv6_enabled_groups=[made.pk])
+        ((_, before),) = addresses(one)
+        ok(api.delete(f"/api/peers/{one.pk}"))
+        gone = newest_event()
+        since: dict[str, Body] = {
+            "the same": {},
+            "none": {"ipv6_enabled_groups": []},
+            "no range": {"network_range_v6": ""},
+            "another range": {"network_range_v6": "fd00:2::/64"},
+        }
+        changed(api, **since[still])
+        ok(reverted(api, gone))
+        ((_, after),) = addresses(one)
+        if still == "another range":
+            assert str(after).startswith("fd00:2::")
+        else:
+            assert after == (before if still == "the same" else None)
+
     @pytest.mark.parametrize("deed", ["leave", "delete", "disable", "renumber"])
     def test_what_took_ipv6_from_peers_gives_the_same_back(self, api: Api, deed: str):
         some = [peer(), peer()]

@@ -146,6 +146,26 @@ def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
     return []
 
 
+def peer_prepare_again(peer: Peer) -> None:
+    """Make a peer that was deleted, and is not stored yet, fit in again.
+
+    It keeps addresses and DNS label; where they do not fit any more, it gets others as a
+    new peer does, and of IPv6 none. Raises InvalidArgument, and Conflict for a key that
+    another peer has by now.
+    """
+    account = stored_account() or Account()
+    taken, label = asked_taken(account), peer.dns_label
+    if not account.network_range_v6:
+        peer.ipv6 = None
+    values = {name: getattr(peer, name) for name in ADDRESSES}
+    unfit = {error.field for error in peer_errors(values, taken, peer.pk)}
+    values = {name: None if name in unfit else values[name] for name in values}
+    values |= {"name": peer.name, "wg_public_key": peer.wg_public_key}
+    raise_field_errors(peer_prepare(peer, values, taken))
+    if not taken.by_another("dns_label", label, peer.pk):
+        peer.dns_label = label
+
+
 def peer_create(**values: Any) -> Peer:
     """Create a peer from columns. Raises InvalidArgument, Conflict, PreconditionFailed."""
     with account_write():
