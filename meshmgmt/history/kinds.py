@@ -43,6 +43,7 @@ from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import user_delete
 from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core import clock
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.history import shown_moment
 from meshmgmt.core.orderedlinks import member_keys
@@ -153,6 +154,10 @@ def _settle_addresses(pk: str, columns: dict[str, Any] | None) -> None:
 def _prepare_peer(peer: Peer, lists: Lists) -> None:
     peer_prepare_again(peer)
     _sign_in(peer)
+    # Nor does it know when a machine was there last: who may not be away for long would go,
+    # or be shut out, at once.
+    if peer.ephemeral or peer.user_id:
+        peer.last_seen = clock.now()
 
 
 def _sign_in(peer: Peer) -> None:

@@ -9,9 +9,12 @@ from dns.services.zones import zones
 from events.activities import Activity
 from events.models import AuditEvent
 from meshmgmt.accounts.services.account import account_update
+from meshmgmt.control.models import StreamProcess
+from meshmgmt.control.services.presence import remove_ephemeral_peers
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services.expiry import expire_logins
 from meshmgmt.inventory.services.peers import peer_delete, peer_update
 from tests.api_client import Answer, Api
 from tests.dns.bodies import record, zone
@@ -236,6 +239,27 @@ class TestAddresses:
         answer = reverted(api, moved)
         assert answer.status == 409
         assert "another peer has the address 100.64.9.1" in answer.json["message"]
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_a_machine_that_comes_back_was_not_away(api: Api, owned: bool):
+    account_settings(
+        peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=600
+    )
+    old = clock.now() - timedelta(hours=2)
+    one = peer(
+        user=person("user") if owned else None,
+        inactivity_expiration_enabled=owned,
+        ephemeral=not owned,
+        created_at=old,
+        last_seen=clock.now(),
+    )
+    StreamProcess.objects.create(pk="p", started_at=old, seen_at=clock.now())
+    ok(api.delete(f"/api/peers/{one.pk}"))
+    undo(api)
+    assert remove_ephemeral_peers() == 0
+    assert expire_logins() == 0
+    assert not Peer.objects.get(pk=one.pk).login_expired
 
 
 def test_a_zone_comes_back_whose_domain_the_peers_have_left(api: Api):
