@@ -33,10 +33,11 @@ def register() -> None:
     rows_created.connect(_added, sender=Peer, dispatch_uid="groups.ipv6.peers")
 
 
-def follow_groups(peer_id: str) -> None:
-    """Give a peer an address of IPv6, or take it, as its groups have it."""
+def follow_groups(peer_ids: Sequence[str]) -> None:
+    """Give peers addresses of IPv6, or take them, as their groups have it."""
     if account := stored_account():
-        _follow(account, Peer.objects.filter(pk=peer_id))
+        for part in batches(peer_ids):
+            _follow(account, Peer.objects.filter(pk__in=part))
 
 
 def _members_changed(

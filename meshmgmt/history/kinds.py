@@ -1,6 +1,6 @@
 """What can be brought back, who may do it, and how the rules look at it again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
@@ -39,6 +39,7 @@ from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import user_delete
@@ -48,8 +49,10 @@ from meshmgmt.core.errors import Conflict
 from meshmgmt.core.history import shown_moment
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from meshmgmt.inventory.rules import UNIQUE
 from meshmgmt.inventory.services.peers import (
     ADDRESSES,
+    KnownPeers,
     addresses_check,
     addresses_put_back,
     peer_prepare_again,
@@ -58,6 +61,7 @@ from meshmgmt.inventory.services.peers import (
 
 Check = Callable[[Any, User], None]
 Lists = Mapping[str, list[Any]]
+Prepare = Callable[[Any, Lists], None]
 
 
 def _nothing(*_: Any) -> None:
@@ -76,26 +80,28 @@ def _stays(instance: models.Model, by: User) -> None:
 class Kind:
     """How objects of one model are brought back.
 
-    `prepare` checks and completes a row that is made again, given its lists; `check` has
-    the rules look at an object that was made or changed, `check_gone` at what one leaves
-    behind that was deleted. Where columns have rules of their own, `update` changes them,
-    in place of the row; where going has, `delete` deletes. Columns that are `following`
-    others are changed by these, too: when all is back, `settle` looks at them, given the
-    columns that were changed back, None for an object that was made. `complete` fills
-    columns that the trail does not hold: what they follow from is `derived_from`. The
-    checks of a part look at its whole, which the column `part_of` names. Of objects with
-    one `place` each is checked beside those that came back before it. Leaves (`is_leaf`),
-    which only leaves refer to, go before all others, and come after all have changed.
+    `preparing` gives what checks and completes rows that are made again, each given its
+    lists; `check` has the rules look at an object that was made or changed, `check_gone` at
+    what one leaves behind that was deleted. Where columns have rules of their own, `update`
+    changes them, in place of the row; where going has, `delete` deletes. Columns that are
+    `following` others are changed by these, too: when all is back, `follow` gives those
+    that were made what they should have, and `settle` looks at columns that were changed
+    back. `complete` fills columns that the trail does not hold: what they follow from is
+    `derived_from`. The checks of a part look at its whole, which the column `part_of`
+    names. Of objects with one `place` each is checked beside those that came back before
+    it. Leaves (`is_leaf`), which only leaves refer to, go before all others, and come after
+    all have changed.
     """
 
     module: str
     check: Check = _nothing
     check_gone: Check = _nothing
-    prepare: Callable[[Any, Lists], None] | None = None
+    preparing: Callable[[], Prepare] | None = None
     update: Callable[[str, dict[str, Any], User], object] | None = None
     delete: Check = _delete
     following: frozenset[str] = frozenset()
-    settle: Callable[[str, dict[str, Any] | None], None] = _nothing
+    follow: Callable[[Sequence[str]], None] = _nothing
+    settle: Callable[[str, dict[str, Any]], None] = _nothing
     derived_from: frozenset[str] = frozenset()
     part_of: str = "pk"
     complete: Callable[[Any], None] = _nothing
@@ -144,20 +150,23 @@ def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
         peer_update(peer_id=pk, **columns)
 
 
-def _settle_addresses(pk: str, columns: dict[str, Any] | None) -> None:
-    if columns is None:
-        ipv6.follow_groups(pk)
-    else:
-        addresses_check(pk, {n: columns[n] for n in ADDRESSES if n in columns})
+def _settle_addresses(pk: str, columns: dict[str, Any]) -> None:
+    if addresses := {n: columns[n] for n in ADDRESSES if n in columns}:
+        addresses_check(pk, addresses)
 
 
-def _prepare_peer(peer: Peer, lists: Lists) -> None:
-    peer_prepare_again(peer)
-    _sign_in(peer)
-    # Nor does it know when a machine was there last: who may not be away for long would go,
-    # or be shut out, at once.
-    if peer.ephemeral or peer.user_id:
-        peer.last_seen = clock.now()
+def _preparing_peers() -> Prepare:
+    known = KnownPeers(stored_account() or Account(), Peer.objects.only(*UNIQUE))
+
+    def prepare(peer: Peer, lists: Lists) -> None:
+        peer_prepare_again(peer, known)
+        _sign_in(peer)
+        # Nor does it know when a machine was there last: who may not be away for long would
+        # go, or be shut out, at once.
+        if peer.ephemeral or peer.user_id:
+            peer.last_seen = clock.now()
+
+    return prepare
 
 
 def _sign_in(peer: Peer) -> None:
@@ -170,12 +179,12 @@ def _sign_in(peer: Peer) -> None:
 KINDS: Final[Mapping[type[models.Model], Kind]] = {
     Peer: Kind(
         "peers",
-        prepare=_prepare_peer,
+        preparing=_preparing_peers,
         update=_update_peer,
         following=frozenset(ADDRESSES),
+        follow=ipv6.follow_groups,
         settle=_settle_addresses,
         complete=_sign_in,
-        place=lambda peer: None,  # each finds the addresses of those before it taken
     ),
     Group: Kind(
         "groups",
@@ -219,7 +228,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     Zone: Kind(
         "dns",
         check=_sent_back(ZoneViewSet),
-        prepare=zones.prepare,
+        preparing=lambda: zones.prepare,
         derived_from=frozenset(["domain"]),
         complete=zones.complete,
         is_leaf=True,
@@ -227,7 +236,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     Record: Kind(
         "dns",
         check=_sent_back(RecordViewSet, zoneId="zone_id"),
-        prepare=records.prepare,
+        preparing=lambda: records.prepare,
         derived_from=frozenset(["name", "type", "content"]),
         complete=records.complete,
         place=attrgetter("zone_id", "canonical_name"),

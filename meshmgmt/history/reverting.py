@@ -7,6 +7,7 @@ rules must accept what comes back, and nothing else may change with it.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -29,7 +30,7 @@ from meshmgmt.core.queries import known_ids
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.history.inverse import Irreversible, Members, Undo, inverse_of, last_name
-from meshmgmt.history.kinds import KINDS
+from meshmgmt.history.kinds import KINDS, Prepare
 from meshmgmt.history.lists import Listing, arranged, members_of, orders_before
 
 _ORDER: Final = list(KINDS)
@@ -168,8 +169,7 @@ class _Reverting:
         self._make(leaves)
         self._change([undo for undo in leaves if undo.create])
         self._delete(others)
-        for undo in self._undos:
-            self._settle(undo)
+        self._settle()
         for undo in self._undos:
             self._check(undo)
 
@@ -199,17 +199,19 @@ class _Reverting:
 
     def _make(self, undos: Iterable[Undo]) -> None:
         coming = [undo for undo in undos if undo.create]
-        for _, of_model in groupby(coming, attrgetter("model")):
+        for model, of_model in groupby(coming, attrgetter("model")):
+            preparing = KINDS[model].preparing
+            prepare = preparing and preparing()
             for some in _rounds(of_model):
-                audited_bulk_create([self._made(undo) for undo in some])
+                audited_bulk_create([self._made(undo, prepare) for undo in some])
 
-    def _made(self, undo: Undo) -> Any:
+    def _made(self, undo: Undo, prepare: Prepare | None) -> Any:
         """Return an object that is to come back, looked at by its rules."""
         instance = undo.model(pk=undo.pk, **undo.values)
         self._relate(undo, instance)
         lists = {link.relation: members.back for link, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
-        if (prepare := KINDS[undo.model].prepare) is not None:
+        if prepare is not None:
             self._with_rules(undo, lambda: prepare(instance, lists))
             self._checked.add(undo.pk)  # by all rules: no second look
         return instance
@@ -268,11 +270,15 @@ class _Reverting:
         except ProtectedError as error:
             raise Irreversible(f"{undo.label} is in use since") from error
 
-    def _settle(self, undo: Undo) -> None:
-        settle = KINDS[undo.model].settle
-        if not undo.delete:
-            columns = None if undo.create else undo.values
-            self._with_rules(undo, lambda: settle(undo.pk, columns))
+    def _settle(self) -> None:
+        """Let columns that follow from others be right, whatever came back before them."""
+        for model, undos in groupby(self._undos, attrgetter("model")):
+            some, kind = list(undos), KINDS[model]
+            kind.follow([undo.pk for undo in some if undo.create])
+            for undo in some:
+                if not (undo.create or undo.delete):
+                    settle = partial(kind.settle, undo.pk, undo.values)
+                    self._with_rules(undo, settle)
 
     def _check(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from dns.services.zones import zones
 from events.activities import Activity
@@ -13,12 +15,13 @@ from meshmgmt.control.models import StreamProcess
 from meshmgmt.control.services.presence import remove_ephemeral_peers
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import account_id
+from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.expiry import expire_logins
 from meshmgmt.inventory.services.peers import peer_delete, peer_update
 from tests.api_client import Answer, Api
 from tests.dns.bodies import record, zone
-from tests.factories import account_settings, group, newest_event, peer
+from tests.factories import account_settings, group, newest_event, peer, peers
 from tests.people import person
 from tests.resource_contract import Body, ok
 
@@ -132,6 +135,20 @@ class TestAddresses:
         labels = Peer.objects.in_bulk([one.pk for one in some])
         assert labels[some[0].pk].dns_label.startswith("p1-")
         assert labels[some[1].pk].dns_label == "p2"
+
+    def test_many_peers_come_back_by_few_queries(self, api: Api):
+        asked = []
+        for number in (1, 20):
+            some = peers(number)
+            group(f"team {number}", *some)
+            with context.scope(request_id=f"request {number}"), account_write():
+                for one in some:
+                    peer_delete(peer_id=one.pk)
+            with CaptureQueriesContext(connection) as queries:
+                ok(reverted(api, newest_event()))
+            asked.append(len(queries))
+        assert Peer.objects.count() == 21
+        assert asked[1] <= asked[0] + 2
 
     def test_a_peer_whose_key_another_has_does_not(self, api: Api):
         one = peer()

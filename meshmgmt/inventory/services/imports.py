@@ -6,7 +6,6 @@ new peer; a new peer without `ip` gets a free address.
 """
 
 import datetime as dt
-import ipaddress
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,10 +20,9 @@ from meshmgmt.accounts.rules import fold_email
 from meshmgmt.core.errors import FieldError, PreconditionFailed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory import contributions
-from meshmgmt.inventory.addresses import lowest_address
 from meshmgmt.inventory.models import SWITCHES, Peer
-from meshmgmt.inventory.rules import MAX_TEXT, UNIQUE, Taken
-from meshmgmt.inventory.services.peers import check_ipv6, no_free_address, peer_prepare
+from meshmgmt.inventory.rules import MAX_TEXT
+from meshmgmt.inventory.services.peers import KnownPeers, check_ipv6, peer_prepare
 
 MAX_LINE: Final = 64 * 1024
 MAX_FAULTS: Final = 100
@@ -100,41 +98,12 @@ class _Import:
             if key:
                 self.users[key] = pk
         self.known = {peer.wg_public_key: peer for peer in Peer.objects.all()}
-        self.holders: dict[str, dict[str, str]] = {name: {} for name in UNIQUE}
-        for peer in self.known.values():
-            self.book(peer)
-        self.taken = Taken(
-            holders=self.holders,
-            users=self.users,
-            free_ip=self._free_ip,
-            network_range=account.network_range,
-            network_range_v6=account.network_range_v6,
-        )
+        known = self.known.values()
+        self.peers = KnownPeers(account, known, self.users, in_order=True)
         self.lines: dict[str, int] = {}
         self.new: list[Peer] = []
         self.changed: list[tuple[Peer, list[str]]] = []
         self.unchanged = 0
-        self._next_host = 1
-
-    def book(self, peer: Peer) -> None:
-        """Note what a peer has."""
-        for name, holders in self.holders.items():
-            if value := getattr(peer, name):
-                holders[value] = peer.pk
-
-    def unbook(self, peer: Peer) -> None:
-        """Forget what a peer has."""
-        for name, holders in self.holders.items():
-            holders.pop(getattr(peer, name) or "", None)
-
-    def _free_ip(self) -> str:
-        """Return the lowest free address; the search goes on where it ended."""
-        network = ipaddress.IPv4Network(self.taken.network_range)
-        found = lowest_address(network, self.holders["ip"], self._next_host)
-        if found is None:
-            raise no_free_address(self.taken.network_range)
-        self._next_host = found[1] + 1
-        return found[0]
 
 
 def peers_import(
@@ -281,9 +250,9 @@ def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldErr
     before = {name: getattr(peer, name) for name in values} if not fresh else {}
     if not fresh:
         # What it gives up is free for itself and for the lines that follow.
-        state.unbook(peer)
+        state.peers.unbook(peer)
     held = peer.ipv6
-    errors = peer_prepare(peer, values, state.taken)
+    errors = peer_prepare(peer, values, state.peers.taken)
     if errors:
         return errors  # not booked again: after a fault nothing is written
     if peer.ipv6 and peer.ipv6 != held:
@@ -291,7 +260,7 @@ def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldErr
             check_ipv6(state.account, state.groups_of(peer.pk))
         except PreconditionFailed as error:
             return list(error.errors)
-    state.book(peer)
+    state.peers.book(peer)
     state.lines[key] = number
     if fresh:
         state.new.append(peer)

@@ -1,7 +1,7 @@
 """Writes of peers outside of the peer protocol: the API, the admin site, imports."""
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -79,6 +79,59 @@ def asked_taken(account: Account) -> Taken:
     )
 
 
+class KnownPeers:
+    """What peers have of the columns that no two share: read at once, for a write of many.
+
+    Who changes a peer takes it out before, and puts it in again. Free addresses are drawn,
+    or given `in_order`, the lowest first.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        peers: Iterable[Peer],
+        users: Container[str] = (),
+        *,
+        in_order: bool = False,
+    ) -> None:
+        self._holders: dict[str, dict[str, str]] = {name: {} for name in UNIQUE}
+        for peer in peers:
+            self.book(peer)
+        self.taken = Taken(
+            holders=self._holders,
+            users=users,
+            free_ip=self._lowest_ip if in_order else self._any_ip,
+            network_range=account.network_range,
+            network_range_v6=account.network_range_v6,
+        )
+        self._next_host = 1
+
+    def book(self, peer: Peer) -> None:
+        """Note what a peer has."""
+        for name, holders in self._holders.items():
+            if value := getattr(peer, name):
+                holders[value] = peer.pk
+
+    def unbook(self, peer: Peer) -> None:
+        """Forget what a peer has."""
+        for name, holders in self._holders.items():
+            holders.pop(getattr(peer, name) or "", None)
+
+    def _any_ip(self) -> str:
+        network = ipaddress.IPv4Network(self.taken.network_range)
+        drawn = probed_address(network, self._holders["ip"].__contains__)
+        return drawn or self._lowest_ip()
+
+    def _lowest_ip(self) -> str:
+        # The search goes on where it ended.
+        network = ipaddress.IPv4Network(self.taken.network_range)
+        found = lowest_address(network, self._holders["ip"], self._next_host)
+        if found is None:
+            raise no_free_address(self.taken.network_range)
+        self._next_host = found[1] + 1
+        return found[0]
+
+
 def free_ip(network_range: str) -> str:
     """Return a free IPv4 address. Raises InvalidArgument when there is none."""
     network = ipaddress.IPv4Network(network_range)
@@ -146,16 +199,15 @@ def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
     return []
 
 
-def peer_prepare_again(peer: Peer) -> None:
+def peer_prepare_again(peer: Peer, known: KnownPeers) -> None:
     """Make a peer that was deleted, and is not stored yet, fit in again.
 
     It keeps addresses and DNS label; where they do not fit any more, it gets others as a
     new peer does, and of IPv6 none. Raises InvalidArgument, and Conflict for a key that
     another peer has by now.
     """
-    account = stored_account() or Account()
-    taken, label = asked_taken(account), peer.dns_label
-    if not account.network_range_v6:
+    taken, label = known.taken, peer.dns_label
+    if not taken.network_range_v6:
         peer.ipv6 = None
     values = {name: getattr(peer, name) for name in ADDRESSES}
     unfit = {error.field for error in peer_errors(values, taken, peer.pk)}
@@ -164,6 +216,7 @@ def peer_prepare_again(peer: Peer) -> None:
     raise_field_errors(peer_prepare(peer, values, taken))
     if not taken.by_another("dns_label", label, peer.pk):
         peer.dns_label = label
+    known.book(peer)
 
 
 def peer_create(**values: Any) -> Peer:
