@@ -1,6 +1,6 @@
 """From the document to the account: the difference, in one transaction."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,21 +47,27 @@ def perform(document: Row, *, dry_run: bool, max_deletions: int) -> Plan:
 
     A section that is not in the document stays as it is. All or nothing, under one
     correlation id. Raises InvalidArgument with the place of a faulty entry, Conflict
-    when more than `max_deletions` objects would go.
+    when more than `max_deletions` objects would go, which a dry run leaves to its caller.
     """
     check_form(document)
 
-    # Counted in what was really done: deleting a zone takes its records along.
     def may_stay(plan: Plan) -> bool:
-        gone = sum(done["action"] == "deleted" for done in plan.shown["objects"])
-        if gone > max_deletions and not dry_run:
-            raise Conflict(
-                f"{gone} objects would be deleted, more than the {max_deletions} that"
-                " --max-deletions allows; nothing was changed"
-            )
+        if not dry_run:
+            check_deletions(plan, max_deletions)
         return not dry_run
 
     return carried_out(_Applying(document).run, may_stay)
+
+
+def check_deletions(plan: Plan, most: int) -> None:
+    """Raise Conflict when a plan deletes more than `most` objects."""
+    # Counted in what was really done: deleting a zone takes its records along.
+    gone = sum(done["action"] == "deleted" for done in plan.shown["objects"])
+    if gone > most:
+        raise Conflict(
+            f"{gone} objects would be deleted, more than the {most} that"
+            " --max-deletions allows; nothing was changed"
+        )
 
 
 def outcome(document: Row) -> Row:
@@ -86,6 +92,7 @@ class _Applying:
     ids: dict[tuple[str, str], str | None] = field(default_factory=dict)
     """By kind and name; None where several share a name, which stands for none of them."""
     gone: list[tuple[ResourceViewSet, str]] = field(default_factory=list)
+    moving: set[str] = field(default_factory=set)
 
     def run(self) -> None:
         # Under the lock, so what a name stands for stays so until all is done.
@@ -100,7 +107,7 @@ class _Applying:
                 there = stored(section, self.names, "")
                 self._delete(_left_out(section.opened(""), there, wanted))
         for section in (one for one in present if not one.is_leaf):
-            self._delete([*self._moving(section)])
+            self._note_moving(section)
             self._section(section, self.document[section.name], section.name, "")
         self._settings()
         for section in (one for one in present if one.is_leaf):
@@ -112,10 +119,10 @@ class _Applying:
         for view, identifier in reversed(gone):
             view.delete_object(identifier)
 
-    def _moving(self, section: Section) -> Iterator[tuple[ResourceViewSet, str]]:
-        """Yield parts whose name, which no two may have, is wanted in another whole."""
+    def _note_moving(self, section: Section) -> None:
+        """Note parts that leave their whole, and are wanted by their name in another."""
         wholes = keyed(section, self.document[section.name])
-        for part in (one for one in section.parts if one.kind):
+        for part in (one for one in section.parts if one.move):
             wanted = {key: whole.get(part.name) for key, whole in wholes.items()}
             names = {entry["name"] for some in wanted.values() for entry in some or ()}
             for key, (whole, _, _) in stored(section, self.names, "").items():
@@ -123,12 +130,16 @@ class _Applying:
                 if entries is None:  # they stay
                     continue
                 there = stored(part, self.names, whole)
-                named = {
-                    known: one for known, one in there.items() if known[0] in names
-                }
-                for gone in _left_out(part.opened(whole), named, keyed(part, entries)):
-                    del self.ids[part.kind, self.names[part.kind, gone[1]]]
-                    yield gone
+                for _, pk in _left_out(part.opened(whole), there, keyed(part, entries)):
+                    if self.names[part.kind, pk] in names:
+                        self.moving.add(pk)
+                    else:
+                        self._forget(part.kind, pk)
+
+    def _forget(self, kind: str, pk: str) -> None:
+        """Let no entry refer to what the document has no place for."""
+        if kind:
+            self.ids.pop((kind, self.names[kind, pk]), None)
 
     def _know(self, kind: str, pk: str, name: str) -> None:
         self.names[kind, pk] = name
@@ -138,13 +149,22 @@ class _Applying:
         self, section: Section, entries: list[Row], place: str, within: str
     ) -> None:
         view = section.opened(within)
-        there = stored(section, self.names, within)
         wanted = keyed(section, entries)
+        if section.move is not None:
+            for name, *_ in wanted:
+                pk = self.ids.get((section.kind, name)) or ""
+                if pk in self.moving:
+                    section.move(pk, within)
+                    self.moving.remove(pk)
+        there = stored(section, self.names, within)
         gone = _left_out(view, there, wanted)
         if section.is_leaf:
             self._delete(gone)
         else:
+            gone = [one for one in gone if one[1] not in self.moving]
             self.gone += gone
+            for _, pk in gone:
+                self._forget(section.kind, pk)
         for number, (key, entry) in enumerate(wanted.items()):
             where = f"{place}[{number}]"
             known = there.get(key)
@@ -166,6 +186,7 @@ class _Applying:
         own = section.own(entry)
         # Nothing is written where nothing differs: no event, no new map for anybody.
         if known is not None and own == known[1]:
+            self._refer(own, where, stays=True)
             return known[0]
         body = self._refer(own, where)
         if known is None:
@@ -193,6 +214,8 @@ class _Applying:
         if unknown := sorted((wanted or {}).keys() - there.keys()):
             raise InvalidArgument(f"settings: there is no {unknown[0][:64]!r}")
         others = {k: v for k, v in (wanted or {}).items() if v != there[k]}
+        if fixed := sorted(others.keys() - WRITABLE):
+            raise InvalidArgument(f"settings: {fixed[0]} cannot be set")
         if others:
             values = self._refer(others, "settings")
             _told("settings", lambda: account_update(settings=_settings(values)))
@@ -204,11 +227,14 @@ class _Applying:
                 lambda: dns_settings_update(**checked(DnsSettingsSerializer, sent)),
             )
 
-    def _refer(self, entry: Row, where: str) -> Row:
+    def _refer(self, entry: Row, where: str, *, stays: bool = False) -> Row:
         try:
             return translated(entry, self.ids)
         except UnknownReferenceError as error:
-            many = "more than one" if (error.kind, error.name) in self.ids else "no"
+            ambiguous = (error.kind, error.name) in self.ids
+            if stays and ambiguous:
+                return entry
+            many = "more than one" if ambiguous else "no"
             raise InvalidArgument(
                 f"{where}: there is {many} {error.kind} named {error.name[:64]!r}"
             ) from error
@@ -237,11 +263,12 @@ def _keep_orders(body: Row, row: Row) -> None:
 
 def _settings(values: Row) -> Row:
     """Return checked settings of those that are given. Raises ValidationError."""
-    known = {name: value for name, value in values.items() if name in WRITABLE}
     # The API has them in two levels, and takes from each what it knows.
-    found: Row = checked(AccountSettingsRequestSerializer, {**known, "extra": known})
+    found: Row = checked(AccountSettingsRequestSerializer, {**values, "extra": values})
     found |= found["extra"]
-    return {name: found[name] for name in known}
+    if left_out := sorted(values.keys() - found.keys()):  # null is no value there
+        raise InvalidArgument(f"{left_out[0]} must not be null")
+    return {name: found[name] for name in values}
 
 
 def _told(where: str, do: Callable[[], Any]) -> Any:

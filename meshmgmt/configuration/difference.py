@@ -37,6 +37,34 @@ def difference(before: Row, after: Row) -> list[Row]:
     return [told for told in found if told is not None]
 
 
+def side_by_side(ours: Row, theirs: Row) -> tuple[Row, Row]:
+    """Return two documents in one order, and of the second only what the first has."""
+    one, two = _fields(ours, theirs)
+    for name in {*SINGLE} & two.keys():
+        one[name], two[name] = _fields(ours[name], theirs[name])
+    for section in SECTIONS:
+        _put(section, one, two)
+    return one, two
+
+
+def _fields(ours: Row, theirs: Row) -> tuple[Row, Row]:
+    two = {name: value for name, value in theirs.items() if name in ours}
+    return {**{name: ours[name] for name in two}, **ours}, two
+
+
+def _put(section: Section, ours: Row, theirs: Row) -> None:
+    """Put the entries of a section in order, where both sides have it."""
+    if section.name not in theirs:
+        return
+    one, two = (keyed(section, side[section.name]) for side in (ours, theirs))
+    for key in one.keys() & two.keys():
+        one[key], two[key] = _fields(one[key], two[key])
+        for part in section.parts:
+            _put(part, one[key], two[key])
+    for side, entries in ((ours, one), (theirs, two)):
+        side[section.name] = [entries[key] for key in sorted(entries, key=in_order)]
+
+
 def _compared(place: Place, old: Row | None, new: Row | None) -> Row | None:
     # A dict for a set that keeps its order: the older id first.
     ids = {entry[ID]: None for entry in (old, new) if entry and ID in entry}

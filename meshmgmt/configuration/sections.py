@@ -15,6 +15,7 @@ from meshmgmt.access.api.views import (
     PostureCheckViewSet,
     RouteViewSet,
 )
+from meshmgmt.access.services.networks import network_resources
 from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.names import canonical
@@ -31,7 +32,8 @@ class Section:
 
     `key` names the fields that entries are known by, in the one form that `canonical`
     gives all spellings; `derived` those that are no configuration. `parts` are sections
-    inside of each entry. Nothing refers to a leaf.
+    inside of each entry. Parts whose name no two may have `move` (id, id of the whole) to
+    another. Nothing refers to a leaf.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Section:
     derived: frozenset[str] = frozenset()
     parts: tuple["Section", ...] = ()
     canonical: Callable[..., Key] | None = None
+    move: Callable[[str, str], None] | None = None
     is_leaf: bool = False
 
     def opened(self, within: str) -> ResourceViewSet:
@@ -88,7 +91,12 @@ SECTIONS: Final = (
         NetworkViewSet,
         derived=_NETWORK,
         parts=(
-            Section("resources", NetworkResourceViewSet, kind="network resource"),
+            Section(
+                "resources",
+                NetworkResourceViewSet,
+                kind="network resource",
+                move=network_resources.move,
+            ),
             Section("routers", NetworkRouterViewSet, key=("peer", "peer_groups")),
         ),
     ),
@@ -158,7 +166,11 @@ def schema() -> dict[str, Any]:
         "properties": {
             "version": {"const": VERSION},
             "settings": {"type": "object"},
-            "dns_settings": {"type": "object"},
+            "dns_settings": {
+                "type": "object",
+                "properties": {"disabled_management_groups": {}},
+                "additionalProperties": False,
+            },
             **_arrays(SECTIONS),
         },
     }

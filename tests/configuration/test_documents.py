@@ -3,6 +3,8 @@
 import io
 import json
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from threading import Thread
@@ -20,10 +22,11 @@ from meshmgmt.configuration.document import as_yaml, configuration
 from meshmgmt.configuration.sections import schema
 from meshmgmt.core.orderedlinks import all_links
 from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.inventory.models import NetworkResource
 from meshmgmt.movingin.rows import GROUP_LISTS
 from tests.access import bodies
 from tests.databases import KIND, elsewhere
-from tests.factories import Trail, group, numbered, peers
+from tests.factories import Trail, group, newest_event, numbered, peers
 from tests.history.writes import Writer
 from tests.people import api_as, person
 from tests.resource_contract import Body, ok, stored
@@ -201,6 +204,12 @@ def test_more_deletions_than_allowed_are_refused(filled: Body, file: Path):
     with pytest.raises(CommandError, match="would be deleted, more than the 1"):
         run("apply", str(file), "--max-deletions", "1")
     assert document() == filled
+    with pytest.raises(CommandError, match="would be deleted, more than the 1") as said:
+        run("plan", str(file), "--max-deletions", "1")
+    assert said.value.returncode == 2
+    with pytest.raises(CommandError, match="must be a number from 0 on"):
+        run("plan", str(file), "--max-deletions", "-1")
+    assert run("plan", str(file), "--max-deletions", "500")[0] == 1
     assert run("apply", str(file), "--max-deletions", "500")[0] == 0
     assert document()["zones"] == []
 
@@ -228,7 +237,10 @@ FAULTS: Final[list[tuple[Body, str]]] = [
     ({"access_tests": [{"name": "t", "source": "x"}]}, r"access_tests\[0\]: what"),
     ({"settings": {"peer_login_expiration": "x"}}, "settings: peer_login_exp"),
     ({"settings": {"default_dns_domain": "x.test"}}, "there is no 'default_dns_d"),
-    ({"dns_settings": {"groups": []}}, "dns_settings: disabled_management_groups"),
+    ({"dns_settings": {"groups": []}}, "dns_settings: .*'groups' was unexpected"),
+    ({"settings": {"local_mfa_enabled": None}}, "settings: local_mfa_enabled must not"),
+    ({"settings": {"embedded_idp_enabled": True}}, "settings: embedded_idp_enabled ca"),
+    ({"groups": []}, r"networks\[0\].*: there is no group named '(ops|eng)'"),
 ]
 
 
@@ -338,7 +350,39 @@ def test_drift_shows_what_differs(filled: Body, file: Path):
 def test_a_hostile_answer_ends_drift_with_a_sentence(
     tmp_path: Path, status: str, body: bytes, says: str
 ):
-    token = tmp_path / "token"
+    with (
+        served(status, body, tmp_path) as words,
+        pytest.raises(CommandError, match=says) as refused,
+    ):
+        run("drift", *words)
+    assert refused.value.returncode == 2
+
+
+def test_drift_between_a_file_and_another_instance_is_of_what_the_file_has(
+    filled: Body, file: Path
+):
+    zones = [
+        {k: v for k, v in zone.items() if k != "records"} for zone in filled["zones"]
+    ]
+    settings = dict(reversed(list(filled["settings"].items())))
+    del settings["peer_login_expiration"]
+    some = {"groups": filled["groups"][::-1], "settings": settings, "zones": zones}
+    file.write_text(json.dumps({"version": 1, **some}))
+    with served("200", json.dumps(filled).encode(), file.parent) as words:
+        assert run("drift", str(file), *words) == (0, "No difference.\n")
+    zones[0]["enabled"] = not zones[0]["enabled"]
+    file.write_text(json.dumps({"version": 1, **some}))
+    with served("200", json.dumps(filled).encode(), file.parent) as words:
+        status, printed = run("drift", str(file), *words)
+    assert status == 1
+    changed = [line for line in printed.splitlines() if line[0] in "+-"][2:]
+    assert len(changed) == 2
+
+
+@contextmanager
+def served(status: str, body: bytes, folder: Path) -> Iterator[tuple[str, ...]]:
+    """Give the options that name an instance which answers one request so."""
+    token = folder / "token"
     token.write_text("\ufeffsecret\n")  # as editors of Windows begin a text
     head = f"HTTP/1.0 {status} X\r\nLocation: http://127.0.0.1:1/\r\n\r\n".encode()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -351,10 +395,8 @@ def test_a_hostile_answer_ends_drift_with_a_sentence(
         thread = Thread(target=answer)
         thread.start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(CommandError, match=says) as refused:
-            run("drift", "--url", url, "--token-file", str(token))
+        yield "--url", url, "--token-file", str(token)
         thread.join()
-    assert refused.value.returncode == 2
 
 
 def test_errors_end_with_another_status_than_differences(file: Path):
@@ -394,12 +436,35 @@ def test_a_network_gets_another_name_and_keeps_its_resources(filled: Body, file:
 
 
 def test_a_resource_moves_to_another_network(filled: Body, file: Path):
+    [before] = NetworkResource.objects.values_list("pk", flat=True)
+    first = document()
     moved = filled["networks"][0]["resources"].pop()
     other = {"name": "warehouse", "description": "", "resources": [moved]}
     filled["networks"].append({**other, "routers": []})
-    file.write_text(as_yaml(filled))
+    # No other section: what names the resource goes on doing so.
+    file.write_text(as_yaml({"version": 1, "networks": filled["networks"]}))
     assert run("apply", str(file))[0] == 0
     assert document() == filled
+    assert [one.pk for one in NetworkResource.objects.all()] == [before]
+    path = f"/api/events/audit/{newest_event().pk}/revert"
+    ok(api_as().post(path, {"whole_request": True}))
+    assert document() == first
+
+
+def test_what_goes_is_named_by_nothing_else_in_the_document(filled: Body, file: Path):
+    for section, number, says in (
+        ("groups", -1, "there is no group named"),
+        ("posture_checks", 0, "there is no posture check named 'new'"),
+    ):
+        found = {**filled, section: [*filled[section]]}
+        found[section][number] = {**found[section][number], "name": "renamed"}
+        file.write_text(as_yaml(found))
+        with pytest.raises(CommandError, match=says):
+            run("plan", str(file))
+    del filled["networks"][0]["resources"][:]
+    file.write_text(as_yaml(filled))
+    with pytest.raises(CommandError, match="there is no network resource named 'nas'"):
+        run("plan", str(file))
 
 
 def test_what_a_document_leaves_out_is_no_drift(filled: Body, file: Path):

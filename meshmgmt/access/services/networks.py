@@ -19,6 +19,7 @@ from meshmgmt.access.services.removal import retype_rules
 from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.core.resources import Resource, Row, Values, Write
+from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource
 
 _LISTS: Final = ("groups", "peer_groups", "access_control_groups")
@@ -129,6 +130,13 @@ class NetworkResources(Resource[NetworkResource]):
     def complete(self, instance: NetworkResource) -> None:
         # The address itself is answered as it was sent, and masked for peers.
         instance.type = parse_address(instance.address).type
+
+    def move(self, identifier: str, network_id: str) -> None:
+        """Put a resource into another network; what names it goes on doing so."""
+        with account_write():
+            instance = self.get(identifier)
+            instance.network = networks.get(network_id)
+            instance.save(update_fields=["network"])
 
     def blank(self, instance: NetworkResource) -> Row:
         return {**super().blank(instance), "groups": []}

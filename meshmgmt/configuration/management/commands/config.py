@@ -3,7 +3,7 @@
 import difflib
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -13,8 +13,14 @@ import yaml
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors, read_text
-from meshmgmt.configuration.applying import outcome, perform
-from meshmgmt.configuration.difference import difference
+from meshmgmt.api.plans import Plan
+from meshmgmt.configuration.applying import (
+    check_deletions,
+    check_form,
+    outcome,
+    perform,
+)
+from meshmgmt.configuration.difference import difference, side_by_side
 from meshmgmt.configuration.document import (
     as_yaml,
     configuration,
@@ -72,7 +78,7 @@ class Command(BaseCommand):
             )
             deed.add_argument(
                 "--max-deletions",
-                type=int,
+                type=_number,
                 default=DELETIONS,
                 metavar="N",
                 help="refuse to delete more objects (%(default)s)",
@@ -117,13 +123,15 @@ class Command(BaseCommand):
         self.stdout.write(text.rstrip("\n"))
 
     def _plan(self, options: dict[str, Any]) -> None:
-        if self._perform(options, dry_run=True):
+        plan = self._perform(options, dry_run=True)
+        check_deletions(plan, options["max_deletions"])
+        if plan.shown["objects"]:
             sys.exit(DIFFERENT)
 
     def _apply(self, options: dict[str, Any]) -> None:
         self._perform(options, dry_run=False)
 
-    def _perform(self, options: dict[str, Any], *, dry_run: bool) -> bool:
+    def _perform(self, options: dict[str, Any], *, dry_run: bool) -> Plan:
         plan = perform(
             _read(options["file"]),
             dry_run=dry_run,
@@ -132,7 +140,7 @@ class Command(BaseCommand):
         objects = plan.shown["objects"]
         if options["json"]:
             self.stdout.write(json.dumps(plan.shown, indent=2))
-            return bool(objects)
+            return plan
         for done in objects:
             fields = ", ".join(done["changes"]) if done["action"] == "changed" else ""
             line = f"{done['action']:9} {done['type']} {done['name'] or done['id']}"
@@ -148,7 +156,7 @@ class Command(BaseCommand):
             f"{len(objects)} objects {verb} written; the maps of"
             f" {'' if maps['exact'] else 'up to '}{maps['count']} peers become others."
         )
-        return bool(objects)
+        return plan
 
     def _drift(self, options: dict[str, Any]) -> None:
         if not options["file"] and not options["url"]:
@@ -159,7 +167,11 @@ class Command(BaseCommand):
         if not options["url"]:
             ours = outcome(ours)
         elif options["file"]:
-            theirs = _as_far_as(ours, theirs)
+            check_form(ours)
+            try:
+                ours, theirs = side_by_side(ours, theirs)
+            except (AttributeError, LookupError, TypeError) as error:
+                raise _no_configuration(options["url"]) from error
         names = (options["file"] or "this account", options["url"] or "this account")
         lines = list(
             difflib.unified_diff(
@@ -209,6 +221,12 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ArgumentTypeError("must be a number from 0 on")
+    return int(text)
+
+
 def _once(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
     """Return what pairs tell. Raises CommandError for a key that stands there twice."""
     found: dict[Any, Any] = {}
@@ -238,23 +256,18 @@ def _about(option: str) -> Iterator[None]:
         raise CommandError(f"{option}: {told}") from error
 
 
-def _as_far_as(known: Any, whole: Any) -> Any:
-    """Return of a document the sections, and the settings, that another has."""
-    if not (isinstance(known, dict) and isinstance(whole, dict)):
-        return whole
-    return {
-        name: _as_far_as(known[name], whole[name]) for name in whole if name in known
-    }
-
-
 def _foreign(options: dict[str, Any]) -> dict[str, Any]:
     if not options["token_file"]:
         raise CommandError("--url needs --token-file")
     token = read_text(options["token_file"]).strip()
     found = Source(options["url"], token).get("config")
     if not isinstance(found, dict):
-        raise CommandError(f"{options['url']} serves no configuration")
+        raise _no_configuration(options["url"])
     return found
+
+
+def _no_configuration(url: str) -> CommandError:
+    return CommandError(f"{url} serves no configuration")
 
 
 def _read(name: str) -> Any:
