@@ -1,5 +1,6 @@
 """Pages of nameserver groups and of the DNS settings."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
@@ -24,29 +25,23 @@ DNS_PORT: Final = 53
 class NameserversField(LinesField):
     """Up to three servers, one per line: address and, if it is not 53, port."""
 
-    def prepare_value(self, value: Any) -> Any:
-        if isinstance(value, list):
-            value = [_server_text(server) for server in value]
-        return super().prepare_value(value)
+    def shown(self, item: Server) -> str:
+        return _server_text(item)
 
-    def clean(self, value: Any) -> Any:
-        """Return the servers; the rules judge their addresses and ports."""
-        return [_server(line) for line in super().clean(value)]
+    def read(self, line: str) -> Server:
+        """Return a server; the rules judge its address and port."""
+        ip, _, port = line.partition(" ")
+        try:
+            return {"ip": ip, "ns_type": "udp", "port": int(port or DNS_PORT)}
+        except ValueError as error:
+            raise forms.ValidationError(
+                f"{line!r}: write an address and, after a blank, a port number"
+            ) from error
 
 
-def _server_text(server: dict[str, Any]) -> str:
+def _server_text(server: Mapping[str, Any]) -> str:
     ip, port = server["ip"], server["port"]
     return str(ip) if port == DNS_PORT else f"{ip} {port}"
-
-
-def _server(line: str) -> Server:
-    ip, _, port = line.partition(" ")
-    try:
-        return {"ip": ip, "ns_type": "udp", "port": int(port or DNS_PORT)}
-    except ValueError as error:
-        raise forms.ValidationError(
-            f"{line!r}: write an address and, after a blank, a port number"
-        ) from error
 
 
 class NameserverGroupForm(ServiceForm):

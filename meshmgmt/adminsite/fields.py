@@ -53,8 +53,15 @@ class KeptField(BoundField):
             return sent
         widget, shown = self.field.widget, self.field.prepare_value(self.initial)
         if isinstance(shown, str) and as_sent(widget, shown) == as_sent(widget, sent):
-            return shown
+            return self.untouched
         return _with_line_feeds(sent)
+
+    @property
+    def untouched(self) -> Any:
+        """Return what the field means while nobody edits it: lists are not their text."""
+        if isinstance(self.field, LinesField):
+            return self.initial
+        return self.field.prepare_value(self.initial)
 
 
 class OrderedAutocomplete(AutocompleteSelectMultiple):
@@ -200,7 +207,10 @@ class DurationField(forms.CharField):
 
 
 class LinesField(forms.CharField):
-    """A list of texts, one per line; blank lines do not count."""
+    """A list of texts, one per line; blank lines do not count.
+
+    Of a list of something else a subclass overrides `shown` and `read`.
+    """
 
     widget = forms.Textarea(attrs={"rows": 4, "cols": 60})
 
@@ -208,18 +218,32 @@ class LinesField(forms.CharField):
         kwargs.setdefault("required", False)
         super().__init__(**kwargs)
 
+    def shown(self, item: Any) -> str:
+        """Return the line that shows an item."""
+        return str(item)
+
+    def read(self, line: str) -> Any:
+        """Return the item that a line is about. Raises ValidationError for others."""
+        return line
+
     def prepare_value(self, value: Any) -> Any:
         """Return the lines as one text."""
-        return value if isinstance(value, str) or value is None else "\n".join(value)
+        return value if _is_text(value) else "\n".join(map(self.shown, value))
 
-    def clean(self, value: Any) -> list[str]:
-        """Return the lines without surrounding blanks."""
-        return list(_lines(super().clean(value)))
+    def clean(self, value: Any) -> list[Any]:
+        """Return the items of the lines, trimmed; a list that was kept, as it is."""
+        if not _is_text(value):
+            return list(value)
+        return [self.read(line) for line in _lines(super().clean(value))]
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Tell whether other lines were sent."""
-        before = self.prepare_value(initial) or ""
-        return list(_lines(before)) != list(_lines(data or ""))
+        before = list(map(self.shown, initial or ()))
+        return _is_text(data) and before != list(_lines(data or ""))
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _lines(text: str) -> Iterable[str]:

@@ -29,7 +29,7 @@ def written(found: dict[str, str]) -> str:
     return json.dumps(found, separators=(",", ":"))
 
 
-def take_over(form: forms.BaseForm, now: forms.BaseForm, sent: str) -> list[str]:
+def take_over(form: forms.BaseForm, now: Any, sent: str) -> list[str]:
     """Bring `cleaned_data` up to what others changed since the marks `sent` were made.
 
     `now` is an unbound form of the object as it is stored. Returns the names of the
@@ -47,10 +47,10 @@ def take_over(form: forms.BaseForm, now: forms.BaseForm, sent: str) -> list[str]
         if stored[name] == seen[name]:
             continue
         field = form.fields[name]
-        mine = _mark(field, form[name].data)
+        mine = _mark(field, field.prepare_value(form[name].data))
         # Untouched here: what others made of it holds.
         if mine == seen[name]:
-            form.cleaned_data[name] = field.clean(_shown(now, name))
+            form.cleaned_data[name] = field.clean(now[name].untouched)
         elif mine != stored[name]:
             both.append(name)
     return sorted(both)

@@ -9,6 +9,7 @@ from django.test import Client
 
 from groups.models import Group
 from groups.services import group_update
+from meshmgmt.access.services.policies import posture_checks
 from meshmgmt.accounts.models import Account
 from tests.admin.signed_in import saved
 from tests.api_client import Api
@@ -263,6 +264,69 @@ def test_blanks_at_the_ends_of_a_setting_stay(client: Client):
 
     assert Account.objects.get().jwt_groups_claim_name == " groups "
     assert trail.codes == []
+
+
+ODD_NAMES: Final = [[" "], [""], [" admins"], ["a,b", "c\nd", "e\r", " e ", "e", "e"]]
+"""Lists whose names are not the lines of the text that shows them."""
+
+
+@pytest.mark.parametrize("names", ODD_NAMES)
+def test_names_of_a_list_stay_to_the_letter(client: Client, names: list[str]):
+    account_settings(jwt_allow_groups=names)
+    page, trail = page_of("accounts/account", Account.objects.get().pk), Trail()
+
+    save(client, page, in_browser(client, page))
+    assert trail.codes == []
+    save(client, page, in_browser(client, page, jwt_groups_claim_name="teams"))
+
+    account = Account.objects.get()
+    assert account.jwt_groups_claim_name == "teams"
+    assert account.jwt_allow_groups == names
+
+
+@pytest.mark.parametrize("names", ODD_NAMES)
+def test_names_of_a_list_changed_meanwhile_stay_to_the_letter(
+    client: Client, names: list[str]
+):
+    account_settings(jwt_allow_groups=["old"])
+    page = page_of("accounts/account", Account.objects.get().pk)
+    late = in_browser(client, page, jwt_groups_claim_name="teams")
+    account_settings(jwt_allow_groups=names)
+
+    save(client, page, late)
+
+    account = Account.objects.get()
+    assert account.jwt_groups_claim_name == "teams"
+    assert account.jwt_allow_groups == names
+
+
+def test_a_list_is_the_trimmed_lines_of_what_somebody_typed(client: Client):
+    account_settings(jwt_allow_groups=[" admins"])
+    page = page_of("accounts/account", Account.objects.get().pk)
+
+    for typed, names in (("admins", ["admins"]), (" a \n\nb", ["a", "b"]), ("", [])):
+        save(client, page, in_browser(client, page, jwt_allow_groups=typed))
+        assert Account.objects.get().jwt_allow_groups == names
+
+
+def test_conditions_of_a_posture_check_stay_when_others_are_edited(client: Client):
+    kept = {
+        "geo_location_check": {
+            "locations": [{"country_code": "DE", "city_name": " Berlin  Mitte "}],
+            "action": "allow",
+        },
+        "process_check": {"processes": [{"linux_path": " /usr/bin/agent\n"}]},
+    }
+    check = posture_checks.create(
+        {"name": "x", "checks": {**kept, "nb_version_check": {"min_version": "1.0"}}}
+    )
+    page = page_of("access/posturecheck", check.pk)
+
+    sent = dict(in_browser(client, page)) | {"client": "1.1"}
+    save(client, page, list(sent.items()))
+
+    check.refresh_from_db()
+    assert check.checks == {**kept, "nb_version_check": {"min_version": "1.1"}}
 
 
 def test_blanks_are_taken_away_and_added_by_hand(client: Client):

@@ -46,12 +46,37 @@ def _action(what: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, choices=choices, required=False)
 
 
+class LocationsField(LinesField):
+    """Countries, one per line, each of which a city may follow."""
+
+    def shown(self, item: Mapping[str, str]) -> str:
+        return _location_line(item)
+
+    def read(self, line: str) -> dict[str, str]:
+        country, _, city = line.partition(" ")
+        place = {"country_code": country.upper()}
+        return {**place, "city_name": city.strip()} if city.strip() else place
+
+
 class ProcessesField(LinesField):
     """Programs, one per line, each with its path by system."""
 
-    def clean(self, value: Any) -> Any:
-        """Return the paths of each. Raises ValidationError for lines without."""
-        return [_process(line) for line in super().clean(value)]
+    def shown(self, item: Mapping[str, str]) -> str:
+        return _process_line(item)
+
+    def read(self, line: str) -> dict[str, str]:
+        """Return the paths of a program. Raises ValidationError for other lines."""
+        found = {}
+        # With the blanks: a bar alone may belong to a path.
+        for part in line.split(" | "):
+            system, colon, path = part.partition(":")
+            name = f"{system.strip().lower()}_path"
+            if not colon or name not in PATHS or not path.strip():
+                raise forms.ValidationError(
+                    f"{part[:40]!r} is no path such as linux: /usr/bin/agent"
+                )
+            found[name] = path.strip()
+        return found
 
 
 class PostureCheckForm(ServiceForm):
@@ -61,7 +86,7 @@ class PostureCheckForm(ServiceForm):
 
     client = _version("Client")
     linux, windows, darwin, ios, android = map(_version, _SYSTEM_NAMES.values())
-    locations = LinesField(
+    locations = LocationsField(
         help_text="A country per line, a city may follow: DE, or DE Berlin."
     )
     location_action = _action("locations")
@@ -106,14 +131,10 @@ def _fields_of(checks: Mapping[str, Any]) -> dict[str, Any]:
     found["client"] = checks.get("nb_version_check", {}).get("min_version", "")
     if places := checks.get("geo_location_check"):
         found["location_action"] = places["action"]
-        found["locations"] = [
-            f"{x['country_code']} {x.get('city_name', '')}".strip()
-            for x in places["locations"]
-        ]
+        found["locations"] = places["locations"]
     if networks := checks.get("peer_network_range_check"):
         found |= {"range_action": networks["action"], "ranges": networks["ranges"]}
-    processes = checks.get("process_check", {}).get("processes", ())
-    found["processes"] = list(map(_process_line, processes))
+    found["processes"] = checks.get("process_check", {}).get("processes", [])
     return found
 
 
@@ -123,11 +144,9 @@ def _checks_of(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     if systems := {x: {SYSTEMS[x]: data[x]} for x in SYSTEMS if data[x]}:
         yield "os_version_check", systems
     if data["locations"]:
-        places = [_location(line) for line in data["locations"]]
-        yield (
-            "geo_location_check",
-            {"locations": places, "action": data["location_action"] or "allow"},
-        )
+        action = data["location_action"] or "allow"
+        places = {"locations": data["locations"], "action": action}
+        yield "geo_location_check", places
     if data["ranges"]:
         networks = {"ranges": data["ranges"], "action": data["range_action"] or "allow"}
         yield "peer_network_range_check", networks
@@ -135,30 +154,13 @@ def _checks_of(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "process_check", {"processes": data["processes"]}
 
 
-def _location(line: str) -> dict[str, str]:
-    country, _, city = line.partition(" ")
-    place = {"country_code": country.upper()}
-    return {**place, "city_name": city.strip()} if city.strip() else place
+def _location_line(place: Mapping[str, str]) -> str:
+    return f"{place['country_code']} {place.get('city_name', '')}".strip()
 
 
 def _process_line(process: Mapping[str, str]) -> str:
     paths = ((name, process.get(name)) for name in PATHS)
     return " | ".join(f"{n.removesuffix('_path')}: {path}" for n, path in paths if path)
-
-
-def _process(line: str) -> dict[str, str]:
-    """Return the paths of a program. Raises ValidationError for other lines."""
-    found = {}
-    # With the blanks: a bar alone may belong to a path.
-    for part in line.split(" | "):
-        system, colon, path = part.partition(":")
-        name = f"{system.strip().lower()}_path"
-        if not colon or name not in PATHS or not path.strip():
-            raise forms.ValidationError(
-                f"{part[:40]!r} is no path such as linux: /usr/bin/agent"
-            )
-        found[name] = path.strip()
-    return found
 
 
 def _field_at(place: str) -> str:
@@ -186,12 +188,12 @@ class PostureCheckAdmin(ServiceAdmin):
         values = _fields_of(check.checks)
         versions = {"client": "client", **_SYSTEM_NAMES}
         words = [f"{text} {values[x]}" for x, text in versions.items() if values.get(x)]
-        for name, action in (
-            ("locations", "location_action"),
-            ("ranges", "range_action"),
+        for name, action, line in (
+            ("locations", "location_action", _location_line),
+            ("ranges", "range_action", str),
         ):
             if values.get(name):
                 sign = "not " if values[action] == "deny" else ""
-                words.append(f"{sign}in {', '.join(values[name])}")
-        words += [f"running {line}" for line in values["processes"]]
+                words.append(f"{sign}in {', '.join(map(line, values[name]))}")
+        words += [f"running {_process_line(each)}" for each in values["processes"]]
         return shown("; ".join(words))
