@@ -266,6 +266,21 @@ def test_blanks_at_the_ends_of_a_setting_stay(client: Client):
     assert trail.codes == []
 
 
+def test_settings_that_the_api_empties_are_saved_as_they_are(client: Client, api: Api):
+    account = f"/api/accounts/{Account.objects.get().pk}"
+    ranges = {"network_range": Account.objects.get().network_range}
+    periods = {"peer_login_expiration": 3600, "peer_inactivity_expiration": 3600}
+    before = ok(api.put(account, {"settings": {**ranges, **periods}}))
+    assert before["settings"]["auto_update_version"] == ""
+    page, trail = page_of("accounts/account", before["id"]), Trail()
+
+    save(client, page, in_browser(client, page))
+
+    assert trail.codes == []
+    [after] = ok(api.get("/api/accounts"))
+    assert after == before
+
+
 ODD_NAMES: Final = [[" "], [""], [" admins"], ["a,b", "c\nd", "e\r", " e ", "e", "e"]]
 """Lists whose names are not the lines of the text that shows them."""
 

@@ -21,6 +21,8 @@ class AccountForm(ServiceForm):
     jwt_allow_groups = LinesField(
         label="JWT allow groups", help_text="One name per line."
     )
+    # Empty after a change of all settings that names none.
+    auto_update_version = forms.CharField(required=False)
 
     class Meta:
         model = Account
