@@ -16,7 +16,7 @@ from meshmgmt.access.admin.fields import KeyField
 from meshmgmt.accesstests.models import EMPTY, FAILING, PASSING, AccessTest
 from meshmgmt.accesstests.rules import VALUES
 from meshmgmt.accesstests.selectors import in_words
-from meshmgmt.accesstests.services import ENDS, access_tests
+from meshmgmt.accesstests.services import ENDS, MODELS, access_tests
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField
@@ -82,17 +82,25 @@ class AccessTestForm(ServiceForm):
 
     def apply(self, data: dict[str, Any]) -> Model:
         return super().apply(
-            data | _picked("source", data) | _picked("destination", data)
+            data | self._picked("source", data) | self._picked("destination", data)
         )
 
+    def _picked(self, end: str, data: Mapping[str, Any]) -> dict[str, str]:
+        """Return the columns of what was picked. Raises InvalidArgument unless it is one.
 
-def _picked(end: str, data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the columns of what was picked. Raises InvalidArgument unless it is one."""
-    given = {kind: data[f"{end}_{kind}"] for kind in _PICKED[end]}
-    chosen = [(kind, ref) for kind, ref in given.items() if ref]
-    if len(chosen) != 1:
-        raise InvalidArgument.about(end, f"choose one {end}")
-    kind, ref = chosen[0]
+        What a test named may be deleted: it is off then, and may stay so.
+        """
+        given = {kind: data[f"{end}_{kind}"] for kind in _PICKED[end]}
+        chosen = [(kind, ref) for kind, ref in given.items() if ref]
+        kind = getattr(self.instance, f"{end}_kind")
+        if not chosen and not data["enabled"] and kind in MODELS:
+            return {f"{end}_kind": kind, f"{end}_ref": ""}
+        if len(chosen) != 1:
+            raise InvalidArgument.about(end, f"choose one {end}")
+        return _columns(end, *chosen[0])
+
+
+def _columns(end: str, kind: str, ref: str) -> dict[str, str]:
     kind = _kind_of(ref) if kind == "value" else kind
     return {f"{end}_kind": kind, f"{end}_ref": ref}
 

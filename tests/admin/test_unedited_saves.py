@@ -11,7 +11,8 @@ from groups.models import Group
 from groups.services import group_update
 from meshmgmt.access.services.policies import posture_checks
 from meshmgmt.accounts.models import Account
-from tests.admin.signed_in import saved
+from tests.accesstests.world import promise
+from tests.admin.signed_in import errors_of, saved
 from tests.api_client import Api
 from tests.factories import Trail, account_settings, group, peer
 from tests.resource_contract import Body, ok
@@ -279,6 +280,29 @@ def test_settings_that_the_api_empties_are_saved_as_they_are(client: Client, api
     assert trail.codes == []
     [after] = ok(api.get("/api/accounts"))
     assert after == before
+
+
+@pytest.mark.parametrize(
+    "deleted", [("source",), ("destination",), ("source", "destination")]
+)
+def test_an_access_test_stays_off_without_what_was_deleted(
+    client: Client, api: Api, deleted: tuple[str, ...]
+):
+    ends = {"source": group("from"), "destination": group("to")}
+    test = promise("promise", ends["source"], ends["destination"], "reach")
+    for end in deleted:
+        ok(api.delete(f"/api/groups/{ends[end].pk}"))
+    address = f"/api/access-tests/{test.pk}"
+    before, trail = ok(api.get(address)), Trail()
+    page = page_of("accesstests/accesstest", test.pk)
+
+    save(client, page, in_browser(client, page))
+
+    assert trail.codes == []
+    assert ok(api.get(address)) == before
+    sent = [*in_browser(client, page), ("enabled", "on")]
+    response = client.post(page, dict(sent))
+    assert errors_of(response)[f"{deleted[0]}_group"] == [f"choose one {deleted[0]}"]
 
 
 ODD_NAMES: Final = [[" "], [""], [" admins"], ["a,b", "c\nd", "e\r", " e ", "e", "e"]]
