@@ -114,10 +114,25 @@ def _postgresql(text: str) -> str:
         raise ValueError(
             "this names no database behind the host: postgresql://HOST/NAME"
         )
+    # None of these quotes what it is about: part of a password may stand there.
+    if re.match(r"\w+://[^/]*@[^/]*@", text):
+        raise ValueError("an @ in the user or the password must be written %40")
+    from psycopg import ProgrammingError  # noqa: PLC0415 - SQLite needs none
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - as above
+
+    try:
+        ports = conninfo_to_dict(text).get("port", "")
+    except ProgrammingError:
+        raise ValueError("this is no URL that PostgreSQL's library reads") from None
+    if not all(_is_port(port) for port in str(ports).split(",") if port):
+        text = f"the port is no number from 1 to {MAX_PORT}"
+        raise ValueError(f"{text} (a / in the password must be written %2F)")
     return text
 
 
 def _database(text: str) -> str:
+    if text == SQLITE:
+        raise ValueError(f"this names no file: {SQLITE}PATH")
     if re.match(rf"{SQLITE}|$", text):
         return text
     if not re.match(r"postgres(ql)?://", text):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import psycopg
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
@@ -68,19 +67,16 @@ DATABASE_FILE = "db.sqlite3"
 def _database() -> dict[str, Any]:
     url = SVC.database_url
     if url.startswith("postgres"):
-        return {**_postgresql("SVC_DATABASE_URL", url), "POOLER": _pooler()}
+        return {**_postgresql(url), "POOLER": _pooler()}
     if url:
         return _sqlite(unquote(url.removeprefix(env.SQLITE)))
     with _writing():
         return _sqlite(str(SVC.data_dir / DATABASE_FILE))
 
 
-def _postgresql(name: str, url: str) -> dict[str, Any]:
+def _postgresql(url: str) -> dict[str, Any]:
     """Return Django's settings, read by libpq: it knows several hosts, with ports."""
-    try:
-        found: dict[str, Any] = conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
-        raise ImproperlyConfigured(f"{name} is not a database URL") from error
+    found: dict[str, Any] = conninfo_to_dict(url)
     parts = ("user", "password", "host", "port")
     return {
         "ENGINE": "observability.database.postgresql",
@@ -96,7 +92,7 @@ def _pooler() -> dict[str, Any]:
     """Return how requests reach the database, where that is not as all others do."""
     if not SVC.database_pooler_url:
         return {}
-    parsed = _postgresql("SVC_DATABASE_POOLER_URL", SVC.database_pooler_url)
+    parsed = _postgresql(SVC.database_pooler_url)
     where = ("NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
     return {name: parsed[name] for name in where}
 
@@ -218,9 +214,7 @@ TEMPLATES = [
 
 DATABASES = {"default": _database()}
 if SVC.database_replica_url:
-    DATABASES["replica"] = _postgresql(
-        "SVC_DATABASE_REPLICA_URL", SVC.database_replica_url
-    )
+    DATABASES["replica"] = _postgresql(SVC.database_replica_url)
     # Requests wait for it, and do as well without.
     DATABASES["replica"]["OPTIONS"].setdefault("connect_timeout", 2)
 CACHES = {

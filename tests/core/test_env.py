@@ -170,6 +170,7 @@ REFUSED = [
         for names in ("", ",", " , ")
     ),
     ("DATABASE_URL", "mysql://a:secret@b", r"postgresql:// or sqlite:///$"),
+    ("DATABASE_URL", "sqlite:///", "SVC_DATABASE_URL: this names no file"),
     ("DATABASE_URL_FILE", "/does/not/exist", "/does/not/exist"),
     ("BIND_FILE", "/tmp/x", "SVC_BIND_FILE"),  # of secrets alone
     # What agents would refuse.
@@ -212,6 +213,46 @@ def test_what_is_of_postgresql_is_refused_beside_sqlite(name: str):
     beside = {"SVC_DATABASE_URL": "sqlite:////tmp/mesh.sqlite3"}
     with pytest.raises(env.ConfigError, match=f"SVC_{name} needs SVC_DATABASE_URL"):
         env.load({f"SVC_{name}": "postgresql://there/mesh", **beside})
+
+
+DATABASES = ("DATABASE_URL", "DATABASE_POOLER_URL", "DATABASE_REPLICA_URL")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://u:secret@h:port/x", "the port is no number"),
+        ("postgresql://u:secret@h:0/x", "the port is no number"),
+        ("postgresql://u:secret@a:5432,b:65536/x", "the port is no number"),
+        ("postgresql://u:sec/ret@h/x", "must be written %2F"),
+        ("postgresql://u:sec@ret@h/x", "must be written %40"),
+        ("postgresql://u:secret@@h/x", "must be written %40"),
+        ("postgresql://u:sec%zzret@h/x", "no URL that PostgreSQL's library reads"),
+        ("postgresql://u:secret@h/x?colour=red", "no URL that PostgreSQL's library"),
+    ],
+)
+def test_addresses_of_databases_that_cannot_be_are_refused_without_their_password(
+    url: str, said: str
+):
+    with pytest.raises(env.ConfigError, match=said) as refused:
+        env.load({f"SVC_{name}": url for name in DATABASES})
+    named = [problem.partition(":")[0] for problem in refused.value.problems]
+    assert named == [f"SVC_{name}" for name in DATABASES]
+    assert not re.search(r"sec|ret\b", str(refused.value))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:p%40ss@h/x",
+        "postgresql://u:p@a:5432,b:5433/x?target_session_attrs=read-write",
+        "postgresql://u@[::1]:5432/x",
+        "postgresql:///x?host=/run/postgresql",
+        "sqlite:///relative.sqlite3",
+    ],
+)
+def test_addresses_of_databases_are_read(url: str):
+    assert env.load({"SVC_DATABASE_URL": url}).database_url == url
 
 
 @pytest.mark.parametrize(("name", "value", "said"), REFUSED)
