@@ -63,13 +63,19 @@ def told(error: Exception) -> tuple[int, str]:
     """Return exit status and sentence for what an operator can mend, else no sentence."""
     if isinstance(error, env.ConfigError):
         return 2, str(error)
-    from django.db import InterfaceError, OperationalError  # noqa: PLC0415
+    from django.db import (  # noqa: PLC0415
+        DatabaseError,
+        InterfaceError,
+        OperationalError,
+    )
 
     from observability.logs.outputs import OutputError  # noqa: PLC0415
 
     if missing := missing_tables(error):
         return 1, missing
-    if isinstance(error, OperationalError | InterfaceError):
+    # Of a file that is damaged, or holds no database, SQLite raises the general error.
+    damaged = type(error) is DatabaseError and error.__cause__ is not None
+    if damaged or isinstance(error, OperationalError | InterfaceError):
         return UNUSABLE, f"the database cannot be used: {first_line(error)}"
     if isinstance(error, OutputError):
         return 2, str(error)

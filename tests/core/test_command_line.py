@@ -125,6 +125,18 @@ def test_what_an_operator_can_mend_is_said_in_one_sentence(
     assert says in sentence
 
 
+def test_a_file_that_holds_no_database_is_said_in_one_sentence(tmp_path: Path):
+    file = tmp_path / "hostname"
+    file.write_text("mesh\n")
+    given = {"SVC_DATA_DIR": str(tmp_path), "SVC_DATABASE_URL": f"sqlite:///{file}"}
+    environ = clean_environ() | given
+    done = ran(
+        *(sys.executable, "manage.py", "users", "list"), env=environ, cwd=BASE_DIR
+    )
+    said = "CommandError: the database cannot be used: file is not a database\n"
+    assert (done.returncode, done.stderr) == (3, said)
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Let programs take SIGINT, which shells ignore for what runs in the background."""
