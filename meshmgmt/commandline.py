@@ -1,5 +1,6 @@
 """Command line of the service: `manage.py` in a checkout, `meshmgmt` installed."""
 
+import errno
 import os
 import signal
 import sys
@@ -30,6 +31,9 @@ UNUSABLE: Final = 3
 UNDEFINED: Final = ("42P01", "42703")
 """What PostgreSQL calls a table or a column that is not there."""
 
+FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says when a disk, or the share of somebody, holds no more."""
+
 
 def main() -> int:
     """Run one management command and return its exit status."""
@@ -41,17 +45,17 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
     try:
         run(sys.argv)
-        sys.stdout.flush()
     except BrokenPipeError:
-        # `| head` has seen enough. What is still buffered must go nowhere, or the
-        # interpreter complains when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `| head` has seen enough.
+        _drop_output()
         return 128 + signal.SIGPIPE
     except Exception as error:
         status, sentence = told(error)
         if not sentence or "--traceback" in sys.argv:
             raise
         sys.stderr.write(f"CommandError: {sentence}\n")
+        if _is_full(error):
+            _drop_output()
         return status
     except KeyboardInterrupt:
         # Whoever stops a command knows that they did.
@@ -59,10 +63,21 @@ def main() -> int:
     return 0
 
 
+def _drop_output() -> None:
+    """Send nowhere what is still buffered: the interpreter complains when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_full(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in FULL
+
+
 def told(error: Exception) -> tuple[int, str]:
     """Return exit status and sentence for what an operator can mend, else no sentence."""
     if isinstance(error, env.ConfigError):
         return 2, str(error)
+    if isinstance(error, OSError) and _is_full(error):
+        return 2, f"cannot write: {error.strerror}"
     from django.db import (  # noqa: PLC0415
         DatabaseError,
         InterfaceError,
@@ -127,10 +142,13 @@ def unchecked(command: BaseCommand) -> BaseCommand:
 
 
 def run(arguments: list[str]) -> None:
-    """Run the command that the arguments name."""
+    """Run the command that the arguments name, and write out what it printed."""
     name = arguments[1] if len(arguments) > 1 else ""
-    if name in WITHOUT_APPS:
-        command = management.load_command_class(WITHOUT_APPS[name], name)
-        unchecked(command).run_from_argv(arguments)
-    else:
-        Commands(arguments).execute()
+    try:
+        if name in WITHOUT_APPS:
+            command = management.load_command_class(WITHOUT_APPS[name], name)
+            unchecked(command).run_from_argv(arguments)
+        else:
+            Commands(arguments).execute()
+    finally:  # also of commands that end with a status of their own
+        sys.stdout.flush()

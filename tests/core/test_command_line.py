@@ -38,6 +38,25 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path):
     assert done.returncode == 128 + signal.SIGPIPE
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["users list", "status"])  # one ends with a status
+def test_output_that_a_full_disk_does_not_take_is_said_in_one_sentence(
+    words: str, unbuffered: str, tmp_path: Path
+):
+    copy_migrated_database(tmp_path / "db.sqlite3")
+    given = {"SVC_DATA_DIR": str(tmp_path), "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, str(BASE_DIR / "manage.py"), *words.split()],
+            env=clean_environ() | given,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.stderr == b"CommandError: cannot write: No space left on device\n"
+    assert done.returncode == 2
+
+
 def test_messages_name_the_command_as_it_was_called(tmp_path: Path):
     code = (
         "import sys; sys.argv = ['/x/meshmgmt', 'audit', 'verify'];"
