@@ -14,7 +14,7 @@ JOBS ?= auto
 # Slow tests wait more than others: for servers that start, are frozen or come back.
 SLOW_JOBS ?= $(shell expr $$(nproc) + 1)
 
-.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi dist deb docs protos lock clean
+.PHONY: help environments run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi dist deb docs protos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -56,6 +56,8 @@ $(DOCS_STAMP):
 	@$(PYTHON) -m venv .venv-docs
 	@.venv-docs/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/docs.txt
 	@touch $@
+
+environments: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) $(DOCS_STAMP) ## all that tests need, side by side with -j
 
 run: $(RUN_STAMP) ## start the service with demo data (DEMO=0: without)
 	@exec $(PY) manage.py run $(if $(filter 0,$(DEMO)),,--demo) $(ARGS)
