@@ -145,7 +145,8 @@ def _check_dns_settings(settings: DnsSettings, by: User) -> None:
 def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
     columns.pop("dns_label", None)  # follows the name
     # Before their ranges and groups, which give others to whom these do not fit.
-    addresses_put_back(pk, {n: columns.pop(n) for n in ADDRESSES if n in columns})
+    if addresses := {n: columns.pop(n) for n in ADDRESSES if n in columns}:
+        addresses_put_back(pk, addresses)
     if columns:
         peer_update(peer_id=pk, **columns)
 

@@ -225,7 +225,7 @@ def peer_create(**values: Any) -> Peer:
         account = stored_account() or Account()
         peer = peer_insert(values, account)
         if values.get("ipv6"):
-            check_ipv6(account, contributions.peer_groups.only([peer.pk])(peer.pk))
+            _check_ipv6_of(peer.pk, account)
         return peer
 
 
@@ -252,8 +252,7 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
         account = stored_account() or Account()
         _check_expiration(peer, changes)
         if changes.get("ipv6"):
-            groups = contributions.peer_groups.only([peer.pk])(peer.pk)
-            check_ipv6(account, groups)
+            _check_ipv6_of(peer.pk, account)
         raise_field_errors(peer_prepare(peer, changes, asked_taken(account)))
         # The other columns may be written meanwhile, without the lock.
         peer.save(update_fields=[*changes, "dns_label"])
@@ -277,7 +276,7 @@ def addresses_check(peer_id: str, addresses: Values) -> None:
     """Look whether a stored peer may have its addresses; raises as `peer_update` does."""
     account = stored_account() or Account()
     if addresses.get("ipv6"):
-        check_ipv6(account, contributions.peer_groups.only([peer_id])(peer_id))
+        _check_ipv6_of(peer_id, account)
     raise_field_errors(peer_errors(addresses, asked_taken(account), peer_id))
 
 
@@ -323,6 +322,10 @@ def _check_expiration(peer: Peer, changes: Mapping[str, Any]) -> None:
                 f"nobody owns this peer, so its {kind} expiration cannot be changed"
             )
             raise PreconditionFailed.about(name, message)
+
+
+def _check_ipv6_of(peer_id: str, account: Account) -> None:
+    check_ipv6(account, contributions.peer_groups.only([peer_id])(peer_id))
 
 
 def check_ipv6(account: Account, groups: Sequence[ShortGroup]) -> None:
