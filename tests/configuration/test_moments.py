@@ -39,7 +39,7 @@ def told(before: str, after: str) -> Body:
 
 
 @pytest.mark.parametrize(
-    ("examples", "writes"), [(2, 15), pytest.param(5, 80, marks=pytest.mark.slow)]
+    ("examples", "writes"), [(2, 15), pytest.param(3, 60, marks=pytest.mark.slow)]
 )
 def test_a_difference_leads_from_one_moment_to_the_other(examples: int, writes: int):
     members = [member.pk for member in peers(3)]

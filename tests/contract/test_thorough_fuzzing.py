@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # PostgreSQL is the stricter one, and refuses what SQLite takes.
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.postgresql]
 
-MANY: Final = 16
+MANY: Final = 12
 
 thorough = document(coverage=True)
 

@@ -323,7 +323,7 @@ questions = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [100, pytest.param(300, marks=pytest.mark.slow)])
 def test_filters_answer_like_naive_ones(api: Api, examples: int):
     details = [
         orjson.loads(line)

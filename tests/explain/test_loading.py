@@ -101,7 +101,7 @@ def _compare(drawn: Snapshot) -> None:
         _compare_reach(expected, snapshot)
 
 
-MANY = pytest.param(80, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
+MANY = pytest.param(40, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
 
 
 @pytest.mark.parametrize("examples", [25, MANY])

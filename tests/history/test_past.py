@@ -53,7 +53,7 @@ def now() -> str:
 
 
 @pytest.mark.parametrize(
-    ("examples", "writes"), [(3, 12), pytest.param(2, 120, marks=pytest.mark.slow)]
+    ("examples", "writes"), [(3, 12), pytest.param(2, 60, marks=pytest.mark.slow)]
 )
 def test_each_moment_answers_as_it_did(examples: int, writes: int):
     members = [member.pk for member in peers(4)]

@@ -259,7 +259,7 @@ def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group):
 
 @pytest.mark.usefixtures("wide_range")
 @pytest.mark.parametrize(
-    ("examples", "writes"), [(3, 12), pytest.param(2, 80, marks=pytest.mark.slow)]
+    ("examples", "writes"), [(3, 12), pytest.param(2, 40, marks=pytest.mark.slow)]
 )
 def test_histories_are_taken_back_to_their_beginning(examples: int, writes: int):
     """Write at random, then take everything back, newest first, step by step."""
