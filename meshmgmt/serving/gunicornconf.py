@@ -31,8 +31,10 @@ worker_class = "meshmgmt.serving.worker.Worker"
 logger_class = "meshmgmt.serving.hooks.MeshLogger"
 control_socket_disable = True
 # None here: the middleware refuses long addresses in the form of the API, and the proxy
-# passes no line of more than 8 KiB on.
+# passes no line of more than 32 KiB on.
 limit_request_line = 0
+# Tokens of a provider name every group of a person: several hundred ids.
+limit_request_field_size = 32 * 1024
 # Below the usual limit of 1024 open files, with room for all the others.
 worker_connections = 800
 

@@ -169,14 +169,31 @@ class TestAdminSite:
         assert client.get(path)["Location"] == "/admin/"
         assert client.get(path)["Location"] == "/admin/login/"
 
-    def test_refusal_of_the_provider_is_shown(self, idp: RunningProvider):
+    @pytest.mark.parametrize(
+        ("query", "reason"),
+        [
+            (
+                "error=access_denied&error_description=no%0Away",
+                r"access_denied: no\nway",
+            ),
+            ("code=made-up", "invalid_grant"),
+            ("", "no code"),
+        ],
+    )
+    def test_refusal_of_the_provider_is_shown_and_its_reason_logged(
+        self,
+        idp: RunningProvider,
+        caplog: pytest.LogCaptureFixture,
+        query: str,
+        reason: str,
+    ):
         client = Client()
         begun = client.get("/oidc/login")
-        query = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["Location"]).query)
-        state = query["state"][0]
-        answer = client.get(f"/oidc/callback?error=access_denied&state={state}")
+        sent = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["Location"]).query)
+        answer = client.get(f"/oidc/callback?{query}&state={sent['state'][0]}")
         assert answer["Location"] == "/admin/login/"
         assert b"did not sign you in" in client.get("/admin/login/").content
+        assert reason in caplog.text
 
     def test_password_can_be_switched_off(
         self, provider: RunningProvider, account: Account

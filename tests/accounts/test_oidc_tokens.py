@@ -205,6 +205,8 @@ def test_without_provider_no_foreign_token_is_good():
         {"sub": "", "iat": 1},
         {"sub": 5, "iat": 1},
         {"sub": "x" * 256, "iat": 1},
+        {"sub": "x\0", "iat": 1},
+        {"sub": "x\ud800", "iat": 1},
         {"sub": "x", "iat": "soon"},
         {"sub": "x", "iat": 1e300},
     ],
@@ -220,6 +222,11 @@ def test_odd_claims_are_left_out():
         role_claim="r",
     )
     assert (identity.email, identity.name, identity.role) == ("", "", "")
+    halves = {"sub": "x", "iat": 1, "email": "\udc00@mesh.dev", "name": "Ann\ud800"}
+    identity = identity_of(halves)
+    assert (identity.email, identity.name) == ("", "")
+    assert identity_of(halves | {"preferred_username": "ann"}).name == "ann"
+    assert claimed_groups({"g": ["a\ud800", "a\0", "b"]}, "g") == ("b",)
     assert claimed_groups({"g": "one"}, "g") == ("one",)
     assert claimed_groups({"g": ["a", "a", None, "x" * 256]}, "g") == ("a",)
     assert claimed_groups({"g": ["a"]}, "") == ()

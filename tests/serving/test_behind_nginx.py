@@ -194,6 +194,14 @@ def test_who_sends_too_much_reads_why_it_was_refused(
 
 
 @pytest.mark.slow
+def test_a_token_that_names_hundreds_of_groups_is_read(proxied: Proxied):
+    head = b"GET /api/users/current HTTP/1.1\r\nHost: localhost\r\n"
+    token = b"Authorization: Bearer %s\r\n\r\n" % (b"a" * 30_000)
+    status, answer = proxied.ask(head + token)
+    assert (status, answer["message"]) == (401, "token invalid")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "code"),
     [
@@ -202,7 +210,7 @@ def test_who_sends_too_much_reads_why_it_was_refused(
         (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: evil\x00\r\n\r\n", 400),
         (b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"a" * 9000), 414),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * 9000), 431),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * 33_000), 431),
         (b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 40000000\r\n\r\n", 413),
         (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
     ],

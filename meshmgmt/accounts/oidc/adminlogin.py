@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import logging
 import secrets
 import urllib.parse
 from functools import partial
@@ -19,15 +20,19 @@ from django.views.decorators.cache import never_cache
 from meshmgmt.accounts.authority import check_may_enter
 from meshmgmt.accounts.oidc.configured import is_configured, provider
 from meshmgmt.accounts.oidc.identity import Claims, checked_claims
-from meshmgmt.accounts.oidc.provider import fetch_json
+from meshmgmt.accounts.oidc.provider import ProviderRefused, fetch_json, reason_in
 from meshmgmt.accounts.oidc.provisioning import Userinfo, user_of
 from meshmgmt.accounts.setup.owner import setup_is_open
 from meshmgmt.api.pages import sentence, serves
 from meshmgmt.core.errors import ServiceError, Unauthenticated
 
+_log = logging.getLogger(__name__)
+
 _SESSION: Final = "oidc"
 SCOPE: Final = "openid email profile"
-REFUSED: Final = "The identity provider did not sign you in."
+REFUSED: Final = (
+    "The identity provider did not sign you in; the log of this service says why."
+)
 
 
 @never_cache
@@ -71,7 +76,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     if not known or not hmac.compare_digest(known.encode(), state.encode()):
         return _back(request, "The sign-in took too long or was begun elsewhere.")
     if not code:
-        return _back(request, REFUSED)
+        return _back(request, _refusal(reason_in(request.GET) or "no code").message)
     try:
         claims, userinfo = _answer(request, code, flow)
         user = user_of(claims, userinfo).user
@@ -89,27 +94,34 @@ def _answer(
 
     Raises ServiceError.
     """
-    answer = fetch_json(
-        str(provider().metadata().get("token_endpoint", "")),
-        {
-            "grant_type": "authorization_code",
-            "code": code,
-            "redirect_uri": _callback_url(request),
-            "client_id": settings.SVC.oidc_client_id,
-            "client_secret": settings.SVC.oidc_client_secret,
-            "code_verifier": flow["verifier"],
-        },
-    )
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": _callback_url(request),
+        "client_id": settings.SVC.oidc_client_id,
+        "client_secret": settings.SVC.oidc_client_secret,
+        "code_verifier": flow["verifier"],
+    }
+    try:
+        answer = fetch_json(str(provider().metadata().get("token_endpoint", "")), form)
+    except ProviderRefused as error:
+        raise _refusal(error.reason) from error
     token = answer.get("id_token") if isinstance(answer, dict) else None
     if not isinstance(token, str):
-        raise Unauthenticated(REFUSED)
+        raise _refusal("its answer has no ID token")
     claims = checked_claims(token, provider(), audience=settings.SVC.oidc_client_id)
     # A token that was made for another sign-in is no answer to this one.
     nonce = str(claims.get("nonce", "")).encode(errors="replace")
     if not hmac.compare_digest(nonce, flow["nonce"].encode()):
-        raise Unauthenticated(REFUSED)
+        raise _refusal("its ID token is of another sign-in")
     access_token = str(answer.get("access_token", ""))
     return claims, partial(provider().userinfo, token=access_token)
+
+
+def _refusal(reason: str) -> Unauthenticated:
+    """Write to the log why nobody was signed in; return what the person is told."""
+    _log.warning("the identity provider did not sign somebody in: %s", reason)
+    return Unauthenticated(REFUSED)
 
 
 def _callback_url(request: HttpRequest) -> str:

@@ -75,7 +75,7 @@ def checked_claims(
 def identity_of(claims: Claims, *, role_claim: str = "") -> Identity:
     """Return the identity in checked claims. Raises Unauthenticated without subject."""
     subject = claims["sub"]
-    if not isinstance(subject, str) or not 1 <= len(subject) <= MAX_SUBJECT:
+    if not _is_text(subject) or not 1 <= len(subject) <= MAX_SUBJECT:
         raise Unauthenticated(INVALID)
     try:
         login_time = _login_time(claims)
@@ -125,9 +125,18 @@ def _at(seconds: Any) -> dt.datetime:
     return dt.datetime.fromtimestamp(float(seconds), dt.UTC)
 
 
+def _is_text(value: Any) -> bool:
+    """Tell whether a value is a text that can be stored: JSON may hold half a pair."""
+    return (
+        isinstance(value, str)
+        and "\0" not in value
+        and not any("\ud800" <= character <= "\udfff" for character in value)
+    )
+
+
 def _email(claims: Claims) -> str:
     email = claims.get("email", "")
-    unusable = not isinstance(email, str) or "\0" in email or email_errors(email)
+    unusable = not _is_text(email) or email_errors(email)
     # The sign-in does not fail for it: people come without an address, too.
     return "" if unusable else str(email)
 
@@ -135,8 +144,8 @@ def _email(claims: Claims) -> str:
 def _name(claims: Claims) -> str:
     for claim in ("name", "preferred_username"):
         name = claims.get(claim)
-        if isinstance(name, str) and name.strip():
-            return name.replace("\0", "")[:MAX_NAME]
+        if _is_text(name) and name.strip():
+            return str(name)[:MAX_NAME]
     return ""
 
 
@@ -152,10 +161,7 @@ def claimed_groups(claims: Claims, claim: str) -> Sequence[str]:
     names = [
         name
         for name in _values(claims, claim)
-        if isinstance(name, str)
-        and name.strip()
-        and len(name) <= MAX_NAME
-        and "\0" not in name
+        if _is_text(name) and name.strip() and len(name) <= MAX_NAME
     ]
     return tuple(dict.fromkeys(names))[:MAX_GROUPS]
 

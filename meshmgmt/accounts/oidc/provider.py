@@ -22,11 +22,13 @@ from django.core.cache import cache
 from meshmgmt.accounts.tokens import INVALID
 from meshmgmt.core.addresses import is_safe_url
 from meshmgmt.core.errors import Unauthenticated, Unavailable
+from meshmgmt.core.printable import printable
 from observability import idp
 
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
 TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1024 * 1024
+MAX_REASON: Final = 500
 FRESH_SECONDS: Final = 600.0
 USERINFO_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 5.0
@@ -37,8 +39,15 @@ UNREACHABLE: Final = "the identity provider is not available now; try again"
 _NO_ANSWER: Final = {"": "no answer"}
 
 
-class TokenRefused(Unavailable):
-    """The provider does not take the token (RFC 6750, Section 3.1)."""
+class ProviderRefused(Unavailable):
+    """The provider does not take a token, a code or this client's secret.
+
+    `reason` is what it says of that (RFC 6749, Section 5.2; RFC 6750, Section 3.1).
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(UNREACHABLE)
+        self.reason = reason
 
 
 def fetch_json(
@@ -63,14 +72,30 @@ def fetch_json(
             # An answer without end must not fill the memory.
             return json.loads(response.read(MAX_BYTES))
     except urllib.error.HTTPError as error:
-        error.close()
         idp.request_refused()
-        # These are about what was sent; anything else says that the provider is unwell.
-        refused = error.code in {400, 401, 403}
-        raise (TokenRefused if refused else Unavailable)(UNREACHABLE) from error
+        with error:
+            # These are about what was sent; others say that the provider is unwell.
+            if error.code in {400, 401, 403}:
+                raise ProviderRefused(_reason(error)) from error
+        raise Unavailable(UNREACHABLE) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         idp.request_failed()
         raise Unavailable(UNREACHABLE) from error
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    """Return what a refusal says: its JSON (RFC 6749, Section 5.2), or its status."""
+    try:
+        told = json.loads(error.read(MAX_BYTES))
+    except (OSError, ValueError, http.client.HTTPException):
+        told = None
+    return reason_in(told if isinstance(told, dict) else {}) or f"status {error.code}"
+
+
+def reason_in(told: Mapping[str, Any]) -> str:
+    """Return what a provider's `error` and `error_description` say, "" for nothing."""
+    said = (told.get(name) for name in ("error", "error_description"))
+    return printable(": ".join(str(text) for text in said if text))[:MAX_REASON]
 
 
 def checked_url(url: str) -> str:
@@ -205,6 +230,6 @@ class Provider:
             return {}
         try:
             found = fetch_json(str(url), bearer=token)
-        except TokenRefused:
+        except ProviderRefused:
             return {}
         return found if isinstance(found, dict) else {}
