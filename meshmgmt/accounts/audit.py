@@ -67,7 +67,9 @@ def register() -> None:
                 "password_is_temporary": Activity.USER_PASSWORD_CHANGE,
             },
             # Which account of the provider is theirs is no detail of the user.
-            unaudited=frozenset({"email_key", "subject", "last_login", "created_at"}),
+            unaudited=frozenset(
+                {"email_key", "subject", "last_login", "sessions_ended", "created_at"}
+            ),
             secret=frozenset({"password"}),
             meta=_user_meta,
             update_meta=_user_update_meta,

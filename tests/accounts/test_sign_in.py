@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 
 from events.models import AuditEvent
-from meshmgmt.accounts.models import WrongPassword
+from meshmgmt.accounts.models import User, WrongPassword
+from meshmgmt.accounts.services.users import user_set_blocked
 from tests.accounts.identities import KEPT_OUT
 from tests.admin.signed_in import client_of
 from tests.factories import changed
@@ -70,10 +71,14 @@ class TestSignIn:
         assert not WrongPassword.objects.exists()
         assert not AuditEvent.objects.filter(activity_code="dashboard.login").exists()
 
-    def test_blocking_ends_a_session(self):
+    def test_blocking_ends_a_session_for_good(self):
         person("owner")
         user = person("admin")
         client = client_of(user)
         assert client.get(USERS).status_code == 200
-        changed(user, is_blocked=True)
+        user_set_blocked(user_id=user.pk, blocked=True)
         assert client.get(USERS).status_code == 302
+        user_set_blocked(user_id=user.pk, blocked=False)
+        assert client.get(USERS).status_code == 302
+        again = client_of(User.objects.get(pk=user.pk))
+        assert again.get(USERS).status_code == 200

@@ -1,5 +1,6 @@
 """People who sign in, service users, their tokens, and wrong passwords."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -88,6 +89,10 @@ class User(AuditedModel, AbstractBaseUser):
     issued = models.CharField(
         max_length=20, choices=Issued.choices, default=Issued.API, editable=False
     )
+    sessions_ended = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False
+    )
+    """How often their sessions were ended by something else than another password."""
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
     objects = UserQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
@@ -131,6 +136,17 @@ class User(AuditedModel, AbstractBaseUser):
         # The same password hashed anew is no change for the audit trail.
         self.password = make_password(raw_password)
         models.QuerySet(type(self)).filter(pk=self.pk).update(password=self.password)
+
+    def get_session_auth_hash(self) -> str:
+        """Return what a session must hold to be theirs still."""
+        return self._with_ends(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        """Yield the same by the secret keys before."""
+        yield from map(self._with_ends, super().get_session_auth_fallback_hash())
+
+    def _with_ends(self, digest: str) -> str:
+        return f"{digest}{self.sessions_ended or ''}"
 
     def get_short_name(self) -> str:
         """Return what the admin site greets the user with."""

@@ -178,7 +178,9 @@ def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> 
         if blocked:
             keep_an_owner(user, "block")
         user.is_blocked = blocked
-        user.save(update_fields=["is_blocked"])
+        # A session that began before goes on in no case, unblocked or not.
+        user.sessions_ended += blocked
+        user.save(update_fields=["is_blocked", "sessions_ended"])
         if blocked:
             user_blocked.send(sender=None, user=user)
 
