@@ -80,17 +80,21 @@ def manages_foreign_tokens(by: User) -> bool:
     return by.role in _TOKEN_MANAGERS
 
 
+def manages_tokens_of(by: User, owner: User) -> bool:
+    """Tell whether `check_may_manage_tokens` lets them."""
+    return by.pk == owner.pk or (manages_foreign_tokens(by) and owner.is_service_user)
+
+
 def check_may_manage_tokens(by: User | None, owner: User) -> None:
     """Everybody manages their own tokens; owners and admins those of service users."""
-    if by is None or by.pk == owner.pk:
+    if by is None or manages_tokens_of(by, owner):
         return
     if not manages_foreign_tokens(by):
         raise Forbidden("permission denied: these are the tokens of another user")
-    if not owner.is_service_user:
-        raise Forbidden(
-            "permission denied: people manage their tokens themselves;"
-            " only those of service users can be managed for them"
-        )
+    raise Forbidden(
+        "permission denied: people manage their tokens themselves;"
+        " only those of service users can be managed for them"
+    )
 
 
 def check_may_revoke_tokens(by: User, owner: User) -> None:

@@ -49,21 +49,17 @@ class SecretPages(ServiceAdmin):
         rotate = {"rotate": "rotate"} if self.may_rotate(request) else {}
         return {**super().verbs(request), **rotate}
 
-    def may_rotate(self, request: HttpRequest) -> bool:
-        """Tell whether the viewer may make a secret in place of another."""
+    def may_rotate(self, request: HttpRequest, instance: Any = None) -> bool:
+        """Tell whether the viewer may make a secret in place of any, or of this one."""
         may_end = self.has_delete_permission(request)
         return self.rotates and may_end and self.has_add_permission(request)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: Any = None,
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **facts: Any
     ) -> HttpResponse:
         """Show the object, with a way to its rotation."""
-        context = {"may_rotate": self.may_rotate(request), **(extra_context or {})}
-        return super().change_view(request, object_id, form_url, context)
+        context["may_rotate"] = self.may_rotate(request, context["original"])
+        return super().render_change_form(request, context, *args, **facts)
 
     def rotate(self, request: HttpRequest, instance: Any, *, at_once: bool) -> str:
         """Return a new secret with the rights of the old. Raises ServiceError."""

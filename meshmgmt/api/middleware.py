@@ -310,11 +310,14 @@ def set_actor(user: Any, *, token_id: str = "") -> None:
 
 
 class PagesMiddleware(_Wrapped):
-    """Gives HTML its security policy."""
+    """Gives HTML its security policy, and cookies to HTTPS alone what came by it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer, and say what the page may load."""
         response = self.get_response(request)
+        if request.is_secure():
+            for cookie in response.cookies.values():
+                cookie["secure"] = True
         if response.get("Content-Type", "").startswith("text/html"):
             response.headers.setdefault(
                 "Content-Security-Policy", CONTENT_SECURITY_POLICY

@@ -54,6 +54,15 @@ class TestTokens:
         assert admin.post(path, {"post": "yes"}).status_code == 302
         assert AccessToken.objects.filter(pk=foreign.pk).exists()
 
+    def test_rotation_is_offered_of_ones_own_and_of_machines(
+        self, client: Client, owner: User
+    ):
+        for user, offered in ((owner, True), (robot(), True), (person("admin"), False)):
+            token_of(user)
+            token = AccessToken.objects.filter(user=user).latest("created_at")
+            shown = client.get(f"{TOKENS}{token.pk}/change/").content.decode()
+            assert (f"{TOKENS}{token.pk}/rotate/" in shown) == offered
+
     def test_an_owner_finds_a_leaked_token_by_its_secret_and_revokes_it(
         self, client: Client
     ):

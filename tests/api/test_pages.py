@@ -32,6 +32,16 @@ def strict() -> Client:
     return Client(headers=BROWSER, enforce_csrf_checks=True)
 
 
+@pytest.mark.parametrize("by_tls", [True, False])
+def test_cookies_that_came_by_tls_go_back_by_tls_alone(browser: Client, by_tls: bool):
+    data = {"username": "bob@mesh.dev", "password": "correct horse"}
+    person("owner", email=data["username"], password=data["password"])
+    browser.get("/admin/login/", secure=by_tls)
+    browser.post("/admin/login/", data, secure=by_tls)
+    secure = {name: bool(browser.cookies[name]["secure"]) for name in browser.cookies}
+    assert secure == {"csrftoken": by_tls, "sessionid": by_tls}
+
+
 @pytest.fixture
 def operator(browser: Client) -> Client:
     browser.force_login(person("owner", name="Ada"))

@@ -12,6 +12,7 @@ from meshmgmt.accounts.authority import (
     check_may_manage_tokens,
     check_may_revoke_tokens,
     manages_foreign_tokens,
+    manages_tokens_of,
     viewer_of,
 )
 from meshmgmt.accounts.models import AccessToken, User
@@ -74,6 +75,12 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let everybody revoke what they see, as far as the service agrees."""
         return bool(request.user.is_staff)
+
+    def may_rotate(self, request: HttpRequest, instance: Any = None) -> bool:
+        """Let nobody make secrets of people that they could use themselves."""
+        may = super().may_rotate(request, instance)
+        owner = getattr(instance, "user", viewer_of(request))
+        return may and manages_tokens_of(viewer_of(request), owner)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Suggest a token of one's own."""
