@@ -484,6 +484,7 @@ _NEEDS: Final = (
     ("GRPC_KEY", "GRPC_CERTIFICATE", ""),
     ("TURN_URLS", "TURN_SECRET", ""),
     ("RELAY_URLS", "RELAY_SECRET", ""),
+    ("OIDC_ISSUER", "OIDC_CLIENT_ID", ""),
     *(
         (f"OIDC_{name}", "OIDC_ISSUER", "")
         for name in ("CLIENT_ID", "CLIENT_SECRET", "AUDIENCE", "OWNER", "ROLE_CLAIM")
