@@ -313,6 +313,16 @@ def test_a_taken_port_is_refused_with_one_sentence(deployment: Deployment, tmp_p
     assert "choose another HOST:PORT" in said
 
 
+def test_a_certificate_that_is_none_is_told_as_such(deployment: Deployment, tmp_path):
+    file = tmp_path / "chain.pem"
+    file.write_text("no certificate")
+    odd = {"SVC_GRPC_CERTIFICATE": str(file), "SVC_GRPC_KEY": str(file)}
+    elsewhere = {"SVC_GRPC_BIND": f"127.0.0.1:{free_port()}", **odd}
+    elsewhere["SVC_RUNTIME_DIR"] = str(tmp_path)
+    said = not_served({**deployment.server.environ, **elsewhere})
+    assert "are no certificate with its key" in said
+
+
 def test_the_process_that_serve_starts_waits_for_tables_and_stops_when_told(tmp_path):
     bind = f"127.0.0.1:{free_port()}"
     peers = Server(tmp_path, content="", SVC_GRPC_BIND=bind)  # nothing is migrated

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -84,7 +85,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class CannotListen(Exception):
-    """The address is taken, or no address of this machine."""
+    """The address is taken or none of this machine, or the certificate cannot be used."""
 
 
 class PeerServer:
@@ -181,6 +182,11 @@ class PeerServer:
                 self.server.add_secure_port(at, credentials(self.config))
             else:
                 self.server.add_insecure_port(at)
+        except ssl.SSLError as error:
+            raise CannotListen(
+                "SVC_GRPC_CERTIFICATE and SVC_GRPC_KEY are no certificate with its key:"
+                f" {error.reason or error}"
+            ) from error
         except RuntimeError as error:
             raise CannotListen(
                 f"{at} cannot be used: choose another HOST:PORT, or off, "
@@ -265,10 +271,16 @@ class PeerServer:
 
 
 def credentials(config: Config) -> grpc.ServerCredentials:
-    """Return TLS that follows the files: a renewed certificate needs no restart."""
+    """Return TLS that follows the files: a renewed certificate needs no restart.
+
+    Raises ssl.SSLError for what is no certificate with its key: gRPC would say that of
+    the port, or nothing.
+    """
     assert config.grpc_certificate
     assert config.grpc_key
     files = (config.grpc_key, config.grpc_certificate)
+    # With an empty password, or it would ask the terminal for that of the key.
+    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*reversed(files), "")
     renewed = renewal(files)  # first: what is replaced while it is read is read again
     return grpc.dynamic_ssl_server_credentials(_tls(files), renewed)
 
