@@ -25,13 +25,18 @@ _TTL_PART = re.compile(r"(\d+)([smhdw])", re.ASCII)
 # CLASS1 is IN as RFC 3597 writes it.
 _CLASSES = {"IN", "CLASS1"}
 _ANY_CLASS = re.compile(r"IN|CH|CHAOS|HS|CS|ANY|NONE|CLASS\d{1,5}", re.ASCII)
+# IANA's resource record types, without those of questions and messages alone.
 _OTHER_TYPES = re.compile(
-    r"AFSDB|APL|CAA|CDNSKEY|CDS|CERT|CSYNC|DHCID|DLV|DNAME|DNSKEY|DS|EUI48|EUI64|"
-    r"HINFO|HIP|HTTPS|IPSECKEY|KEY|KX|LOC|MX|NAPTR|NS|NSEC|NSEC3|NSEC3PARAM|"
-    r"OPENPGPKEY|PTR|RP|RRSIG|SIG|SMIMEA|SPF|SRV|SSHFP|SVCB|TLSA|TXT|URI|WKS|"
-    r"ZONEMD|TYPE\d{1,5}",
+    r"A6|AFSDB|AMTRELAY|APL|ATMA|AVC|BRID|CAA|CDNSKEY|CDS|CERT|CLA|CSYNC|DHCID|DLV|"
+    r"DNAME|DNSKEY|DOA|DS|DSYNC|EID|EUI48|EUI64|GID|GPOS|HHIT|HINFO|HIP|HTTPS|IPN|"
+    r"IPSECKEY|ISDN|KEY|KX|L32|L64|LOC|LP|MB|MD|MF|MG|MINFO|MR|MX|NAPTR|NID|NIMLOC|"
+    r"NINFO|NS|NSAP|NSAP-PTR|NSEC|NSEC3|NSEC3PARAM|NULL|NXT|OPENPGPKEY|PTR|PX|RESINFO|"
+    r"RKEY|RP|RRSIG|RT|SIG|SINK|SMIMEA|SPF|SRV|SSHFP|SVCB|TA|TALINK|TLSA|TXT|UID|"
+    r"UINFO|UNSPEC|URI|WALLET|WKS|X25|ZONEMD|TYPE\d{1,5}",
     re.ASCII,
 )
+_ESCAPE = re.compile(r"\\(?:(\d{3})|(.))", re.ASCII | re.DOTALL)
+_PLAIN = re.compile(r"[\w*-]", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +133,9 @@ class _Scope:
 
     def absolute(self, token: Token) -> str:
         """The name of a token, without trailing dot; the root is empty."""
-        text = token.text
-        if text == "@" and not token.quoted:
+        if token.text == "@" and not token.quoted:
             return self.origin
+        text = _ESCAPE.sub(_unescaped, token.text)
         # An escaped dot is a character of the label: RFC 1035, 5.1.
         if re.search(r"(?<!\\)(?:\\\\)*\.\Z", text):
             return text[:-1]
@@ -300,6 +305,12 @@ class _Reader:
             return canonical(fields.owner) == self._domain
         except InvalidNameError:
             return False
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character that an escape stands for; those that names cannot have stay."""
+    character = chr(int(escape[1])) if escape[1] else escape[2]
+    return character if _PLAIN.fullmatch(character) else escape[0]
 
 
 def _one_value(fields: _Fields) -> Token:

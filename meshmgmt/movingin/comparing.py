@@ -22,6 +22,7 @@ OF_THE_MOMENT: Final = frozenset(
     {
         *("connected", "accessible_peers_count"),
         *("is_current", "idp_id", "permissions", "status"),
+        *("state", "failures", "checked_at", "emptied_by"),
     }
 )
 """What depends on who asks, or is connected where: no configuration. The status of users is
@@ -79,6 +80,8 @@ def compare(
     found = Comparison()
     texts = {old: new for (_, old), new in ids.items()}
     for kind, rows in there.rows.items():
+        if kind in there.missing:  # what only we have is no difference
+            continue
         ours = {str(row["id"]): row for row in here.rows.get(kind, ())}
         for row in rows:
             if kind != "setting" or row["id"] in settings:

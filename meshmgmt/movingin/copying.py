@@ -24,6 +24,7 @@ from meshmgmt.access.selectors.networks import (
     router_rows,
 )
 from meshmgmt.access.selectors.policies import policy_rows
+from meshmgmt.accesstests.selectors import access_test_rows
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import (
     EXTRA_SETTINGS,
@@ -153,6 +154,7 @@ def _own_account(viewer: User) -> Foreign:
             "disabled_management_groups": disabled_management_groups()
         },
         "setup-keys": setup_key_rows,
+        "access-tests": access_test_rows,
     }
     parts: dict[str, Callable[[str], Any]] = {
         "resources": resource_rows,

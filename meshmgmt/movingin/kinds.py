@@ -30,6 +30,8 @@ from meshmgmt.access.api.views import (
 from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
 from meshmgmt.access.rules.enrolment import VALID
 from meshmgmt.access.services.enrolment import setup_keys
+from meshmgmt.accesstests.api import AccessTestViewSet
+from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.accounts.services.account import WRITABLE, account_update
@@ -264,6 +266,7 @@ STEPS: Final[Mapping[str, Create]] = {
     "zone": _by_body(ZoneViewSet),
     "record": _by_body(RecordViewSet, whole="zone"),
     "setup key": _setup_key,
+    "access test": _by_body(AccessTestViewSet),
 }
 """Every kind, in an order in which what an object names is there before it."""
 
@@ -305,4 +308,5 @@ def configuration() -> dict[str, QuerySet[Any]]:
         "nameserver group": NameserverGroup.objects.all(),
         "zone": Zone.objects.all(),
         "setup key": SetupKey.objects.all(),
+        "access test": AccessTest.objects.all(),
     }

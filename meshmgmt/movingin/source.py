@@ -30,6 +30,7 @@ COLLECTIONS: Final = (
     ("nameserver group", "dns/nameservers"),
     ("zone", "dns/zones"),
     ("setup key", "setup-keys"),
+    ("access test", "access-tests"),  # of this service alone
 )
 PARTS: Final = (
     ("network resource", "network", "networks/{id}/resources"),

@@ -86,6 +86,8 @@ def test_everything_a_zone_file_may_hold():
         ("A.Corp.LAN. 60 A 1.2.3.4", [("a.corp.lan", "A", "1.2.3.4", 60)]),
         ("a\t60\tAAAA\t2001:DB8:0::1", [("a.corp.lan", "AAAA", "2001:db8::1", 60)]),
         ("münchen 60 A 1.2.3.4", [("xn--mnchen-3ya.corp.lan", "A", "1.2.3.4", 60)]),
+        ("\\097 60 A 1.2.3.4", [("a.corp.lan", "A", "1.2.3.4", 60)]),
+        ("\\042.\\a 60 A 1.2.3.4", [("*.a.corp.lan", "A", "1.2.3.4", 60)]),
         ("$ORIGIN .\na.corp.lan 60 A 1.2.3.4", [("a.corp.lan", "A", "1.2.3.4", 60)]),
         ("((a) 60\n A\n1.2.3.4)\n", [("a.corp.lan", "A", "1.2.3.4", 60)]),
         ("$TTL 2147483647\na A 1.2.3.4", [("a.corp.lan", "A", "1.2.3.4", 2**31 - 1)]),
@@ -97,6 +99,11 @@ def test_everything_a_zone_file_may_hold():
 )
 def test_ways_to_write_the_same(text: str, expected: list[tuple[str, str, str, int]]):
     assert records(text) == expected
+
+
+def test_rare_types_are_listed_too():
+    zone = read_zone("a 60 MINFO b c\n 60 NSAP-PTR d\n 60 L32 1 e", domain="corp.lan")
+    assert [each.type for each in zone.skipped] == ["MINFO", "NSAP-PTR", "L32"]
 
 
 def test_a_record_without_ttl_takes_the_nearest_default():

@@ -11,6 +11,7 @@ from dns.models import NameserverGroup
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer, GroupResource
 from meshmgmt.access.models import Policy, Route, RuleSource, SetupKey
+from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
@@ -96,6 +97,15 @@ def test_a_row_of_another_form_is_left_out_and_told():
         copied(**odd)
     with pytest.raises(SourceError, match="another form"):
         account_compare(Foreign("there", {"setup key": [{"usage_limit": 1}]}))
+
+
+@pytest.mark.django_db
+def test_what_the_other_service_does_not_have_at_all_is_no_difference():
+    person("owner")
+    AccessTest.objects.create(name="ours alone")
+    nothing: dict[str, Any] = {"access test": []}
+    assert not account_compare(Foreign("there", nothing)).equal
+    assert account_compare(Foreign("there", nothing, ["access test"])).equal
 
 
 @pytest.mark.django_db

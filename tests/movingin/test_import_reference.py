@@ -45,6 +45,7 @@ for peer in Peer.objects.all():
 """Makes the company of the demo, without its streams, and prints the keys of its peers."""
 
 VOLATILE = {"id", "connected", "is_current", "last_login", "updated_at", "key"}
+VOLATILE |= {"state", "failures", "checked_at", "emptied_by"}  # of access tests
 """What of an object belongs to a service, not to its configuration."""
 
 
@@ -97,8 +98,8 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Origin]:
         account = made.get("accounts")[0]
         settings = account["settings"] | {"dns_domain": ""}
         made.send("PUT", f"accounts/{account['id']}", {"settings": settings})
-        for test in made.get("access-tests"):  # which the reference has not
-            made.send("DELETE", f"access-tests/{test['id']}", {})
+        for test in made.get("access-tests"):  # the policy below breaks promises
+            made.send("PUT", f"access-tests/{test['id']}", test | {"enforce": False})
         everybody = [row["id"] for row in made.get("groups") if row["name"] == "All"]
         made.send("POST", "policies", default_policy(everybody))
         yield made
@@ -202,6 +203,7 @@ class TestMovedIn:
             "dns/nameservers",
             "dns/settings",
             "dns/zones",
+            "access-tests",
         ):
             there, here = origin.get(path), ok(api.get(f"/api/{path}"))
             assert there, path
