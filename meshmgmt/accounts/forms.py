@@ -4,10 +4,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.admin.forms import AdminAuthenticationForm, AdminPasswordChangeForm
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 
+from meshmgmt.accounts.services.userchanges import new_password_errors
 from meshmgmt.api.exceptions import RETRY_SECONDS
 from meshmgmt.api.pages import sentence
 from meshmgmt.core.errors import (
@@ -40,7 +41,21 @@ class SignInForm(AdminAuthenticationForm):
         return data
 
 
+class OwnPasswordForm(AdminPasswordChangeForm):
+    """The old password and a new one, under the rules of the API."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse what the API refuses; Django has looked at length and commonness."""
+        data: dict[str, Any] = super().clean()
+        old, new = data.get("old_password", ""), data.get("new_password2")
+        if new:
+            for fault in new_password_errors("new_password2", new, self.user, old=old):
+                self.add_error(fault.field, sentence(fault.message))
+        return data
+
+
 admin.site.login_form = SignInForm
+admin.site.password_change_form = OwnPasswordForm
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:

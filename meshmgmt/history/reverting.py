@@ -342,7 +342,7 @@ def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
             f" {getattr(change.instance, 'name', '') or change.pk!r}"
             for change in others[:9]
         )
-        raise Irreversible(f"something else depends on it since: {names}")
+        raise Irreversible(f"taking it back would change others, too: {names}")
 
 
 def _only_follows(change: Change) -> bool:

@@ -114,6 +114,18 @@ class TestUsers:
         assert client.post(path, user_form(user)).status_code == 302
         assert trail.codes == []
 
+    def test_an_owner_reads_what_making_another_one_does(
+        self, client: Client, owner: User
+    ):
+        text = b"Who makes them owner becomes admin."
+        other = person("admin")
+        assert text in client.get(f"{USERS}{other.pk}/change/").content
+        assert text not in client.get(f"{USERS}{owner.pk}/change/").content
+        form = user_form(other, role="owner")
+        assert client.post(f"{USERS}{other.pk}/change/", form).status_code == 302
+        roles = dict(User.objects.values_list("pk", "role"))
+        assert roles == {owner.pk: "admin", other.pk: "owner"}
+
     def test_the_last_owner_stays(self, client: Client, owner: User):
         response = client.post(f"{USERS}{owner.pk}/delete/", {"post": "yes"})
         assert "delete themselves" in texts_of(response)

@@ -108,6 +108,7 @@ class TestPassword:
             ("new_password", "Password!", "a password needs a digit"),
             ("new_password", "passw0rd!", "a password needs an upper-case letter"),
             ("new_password", "Passw0rds", "a password needs a special character"),
+            ("new_password", "an old Password 1", "the new password is the old one"),
         ],
     )
     def test_broken_rule_is_refused(self, field: str, value: str, message: str):
@@ -154,12 +155,18 @@ class TestFirstSignIn:
             assert (response.status_code, response["Location"]) == (302, change)
         assert client.get(change).status_code == 200
         trail = Trail()
-        form = {
-            "old_password": made["password"],
-            "new_password1": STRONG,
-            "new_password2": STRONG,
-        }
-        assert client.post(change, form).status_code == 302
+
+        def choose(password: str) -> Any:
+            news = dict.fromkeys(("new_password1", "new_password2"), password)
+            return client.post(change, {"old_password": made["password"], **news})
+
+        for weak, said in (
+            (made["password"], "The new password is the old one."),
+            ("qzvmxlowercase", "A password needs a digit."),
+        ):
+            assert said in choose(weak).content.decode()
+            assert trail.codes == []
+        assert choose(STRONG).status_code == 302
         assert trail.codes == ["user.password.change"]
         assert client.get("/admin/").status_code == 200
         assert ok(api.get(f"{PATH}/{made['id']}"))["status"] == "active"

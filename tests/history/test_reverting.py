@@ -192,7 +192,7 @@ class TestWhatStandsInTheWay:
         made = ok(api.post("/api/groups", {"name": "new"}))
         event = newest()
         rule([Group.objects.get(pk=made["id"])], [web])
-        refused(api, event, "depends on it")
+        refused(api, event, "would change others, too")
 
     def test_a_name_that_was_given_away(self, api: Api, web: Group):
         ok(api.delete(f"/api/groups/{web.pk}"))

@@ -55,6 +55,8 @@ class UserForm(ByForm):
             pk = self.instance.pk
             groups = contributions.auto_groups.only([pk])
             self.initial.setdefault("auto_groups", groups.get(pk, []))
+            if self.by.role == Role.OWNER != self.instance.role:
+                self.fields["role"].help_text = "Who makes them owner becomes admin."
 
     def clean_new_password(self) -> HashedPassword | None:
         """Hash a password that is given, before the lock is taken."""

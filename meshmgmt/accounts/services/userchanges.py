@@ -114,7 +114,7 @@ def own_password_change(*, old: str, new: str, by: User) -> None:
     # Hashing takes long: the lock is taken after it.
     if not password_check(user, old, name=user.email):
         raise_field_errors([FieldError("old_password", "the old password is wrong")])
-    raise_field_errors(new_password_errors("new_password", new, user))
+    raise_field_errors(new_password_errors("new_password", new, user, old=old))
     known = user.password
     user.set_password(new)
     with account_write():
@@ -124,8 +124,12 @@ def own_password_change(*, old: str, new: str, by: User) -> None:
         user.save(update_fields=["password", "password_is_temporary"])
 
 
-def new_password_errors(field: str, password: str, user: User) -> list[FieldError]:
-    """Return what is wrong with a password that a person chose."""
+def new_password_errors(
+    field: str, password: str, user: User, *, old: str = ""
+) -> list[FieldError]:
+    """Return what is wrong with a password that a person chose in place of `old`."""
+    if password == old:
+        return [FieldError(field, "the new password is the old one")]
     found = [FieldError(field, text) for text in weaknesses(password)]
     return found or [
         FieldError(field, error.message) for error in password_errors(password, user)
