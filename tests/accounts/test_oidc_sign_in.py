@@ -188,10 +188,10 @@ class TestAdminSite:
         reason: str,
     ):
         client = Client()
-        begun = client.get("/oidc/login")
+        begun = client.get("/oidc/login?next=/admin/groups/group/")
         sent = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["Location"]).query)
         answer = client.get(f"/oidc/callback?{query}&state={sent['state'][0]}")
-        assert answer["Location"] == "/admin/login/"
+        assert answer["Location"] == "/admin/login/?next=%2Fadmin%2Fgroups%2Fgroup%2F"
         assert b"did not sign you in" in client.get("/admin/login/").content
         assert reason in caplog.text
 

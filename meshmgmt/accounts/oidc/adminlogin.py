@@ -43,7 +43,8 @@ def begin(request: HttpRequest) -> HttpResponse:
     try:
         metadata = provider().metadata()
     except ServiceError as error:
-        return _back(request, error.message)
+        _log.warning("nobody can sign in by the identity provider: %s", error.message)
+        return _back(request, error.message, request.GET.get("next", ""))
     flow = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
     request.session[_SESSION] = flow | {"next": request.GET.get("next", "")}
     digest = hashlib.sha256(flow["verifier"].encode("ascii")).digest()
@@ -75,16 +76,17 @@ def callback(request: HttpRequest) -> HttpResponse:
     known = flow.get("state", "")
     if not known or not hmac.compare_digest(known.encode(), state.encode()):
         return _back(request, "The sign-in took too long or was begun elsewhere.")
-    if not code:
-        return _back(request, _refusal(reason_in(request.GET) or "no code").message)
+    wanted = str(flow.get("next", ""))
     try:
+        if not code:
+            raise _refusal(reason_in(request.GET) or "no code")
         claims, userinfo = _answer(request, code, flow)
         user = user_of(claims, userinfo).user
         check_may_enter(user)
     except ServiceError as error:
-        return _back(request, error.message)
+        return _back(request, error.message, wanted)
     login(request, user)
-    return HttpResponseRedirect(_target(request, str(flow.get("next", ""))))
+    return HttpResponseRedirect(_target(request, wanted))
 
 
 def _answer(
@@ -109,7 +111,10 @@ def _answer(
     token = answer.get("id_token") if isinstance(answer, dict) else None
     if not isinstance(token, str):
         raise _refusal("its answer has no ID token")
-    claims = checked_claims(token, provider(), audience=settings.SVC.oidc_client_id)
+    try:
+        claims = checked_claims(token, provider(), audience=settings.SVC.oidc_client_id)
+    except Unauthenticated as error:
+        raise _refusal(f"{error.message} ({error.__cause__})") from error
     # A token that was made for another sign-in is no answer to this one.
     nonce = str(claims.get("nonce", "")).encode(errors="replace")
     if not hmac.compare_digest(nonce, flow["nonce"].encode()):
@@ -136,10 +141,11 @@ def _target(request: HttpRequest, wanted: str) -> str:
     return wanted if safe else reverse("admin:index")
 
 
-def _back(request: HttpRequest, message: str) -> HttpResponse:
-    """Return to the sign-in page, which shows the message."""
+def _back(request: HttpRequest, message: str, wanted: str = "") -> HttpResponse:
+    """Return to the sign-in page, which shows the message and goes on to what is wanted."""
     messages.error(request, sentence(message))
-    return HttpResponseRedirect(reverse("admin:login"))
+    query = f"?{urllib.parse.urlencode({'next': wanted})}" if wanted else ""
+    return HttpResponseRedirect(f"{reverse('admin:login')}{query}")
 
 
 def sign_in_ways(request: HttpRequest) -> dict[str, Any]:
