@@ -77,7 +77,8 @@ class ImportForm(forms.Form):
                     f"the file is larger than {ZONE_FILE_BYTES} bytes"
                 )
             try:
-                data["text"] = zone_file_text(file.read())
+                # As if it were pasted: the next step may carry it in the other field.
+                data["text"] = as_zone_lines(zone_file_text(file.read()))
             except ServiceError as error:
                 raise forms.ValidationError(error.message) from error
         return data

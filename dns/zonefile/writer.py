@@ -1,6 +1,7 @@
 """Zone files as text: canonical, or made of rows of a spreadsheet."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address
 from typing import Final
@@ -69,30 +70,51 @@ DEFAULT_TTL: Final = "300"
 _LEAST: Final = 3
 """Cells of a row: fewer make no record."""
 _CONTENT: Final = ("content", "value", "address", "data", "target")
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_TABBED: Final = re.compile(
+    r"[^\s;]\S*\t(?:A|AAAA|CNAME)\t[^\s;]\S*(?:\t\d+)?\s*", re.IGNORECASE
+)
+"""A row of tabs without a head: others may be of a zone file, which has tabs, too."""
+_SYNTAX: Final = re.compile(r'[;()"]')
 
 
 def as_zone_lines(text: str) -> str:
     """Return the text with its table rows as lines of a zone file.
 
     A row has name, type, content and, wherever it stands, a TTL; a head row that says
-    `name` and `type` tells another order. Cells are parted by commas or tabs. What is no
-    such row stays; line n stays line n.
+    `name` and `type` tells another order. Cells are parted by commas; by tabs, where a
+    head row is, or there are nothing but rows. What is no such row stays; line n stays
+    line n.
     """
-    return "\n".join(_lines(text))
+    lines = _LINE_END.split(text)
+    return "\n".join(_lines(lines, _parting(lines)))
 
 
-def _lines(text: str) -> Iterator[str]:
+def _parting(lines: Sequence[str]) -> str:
+    """Return what parts the cells of the rows."""
+    said = [line for line in lines if line.strip() and line[0] not in ";$"]
+    tabbed = all(map(_TABBED.fullmatch, said)) or any(
+        _is_head(line.split("\t")) for line in said
+    )
+    return "\t" if tabbed else ","
+
+
+def _is_head(cells: Sequence[str]) -> bool:
+    return {"name", "type"} <= {cell.strip().lower() for cell in cells}
+
+
+def _lines(lines: Sequence[str], parting: str) -> Iterator[str]:
     head: list[str] = []
     default = DEFAULT_TTL
-    for line in text.splitlines():
-        cells = _cells(line)
+    for line in lines:
+        cells = _cells(line, parting)
         words = line.split()
         # The reader takes it for all rows below; a TTL of ours would hide it.
         if words[:1] and words[0].upper() == "$TTL":
             default = ""
-        lower = [cell.lower() for cell in cells]
-        if {"name", "type"} <= set(lower):
-            head = ["content" if cell in _CONTENT else cell for cell in lower]
+        if _is_head(cells):
+            names = (cell.lower() for cell in cells)
+            head = ["content" if name in _CONTENT else name for name in names]
             yield f"; {line}"
         elif cells:
             yield _record(_named(cells, head), default)
@@ -100,41 +122,39 @@ def _lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _cells(line: str) -> list[str]:
+def _cells(line: str, parting: str) -> list[str]:
     """Return the cells of a table row, nothing for another line."""
     if line.startswith((";", "$", "(")) or not line.strip():
         return []
-    parting = "," if "," in line else "\t"
     try:
         [found] = csv.reader([line], delimiter=parting, skipinitialspace=True)
     except csv.Error:
         return []  # a cell is longer than csv reads: the reader of zone files says so
     cells = [cell.strip() for cell in found]
     # A name has no blank: this is a record whose data has commas, such as a TXT.
-    table = len(cells) >= _LEAST and " " not in cells[0]
-    # Zone files, those written here too, may be parted by tabs: the class gives them away.
-    in_order = parting == "," or not {"IN", "in"} & set(cells[1:])
-    return cells if table and in_order else []
+    return cells if len(cells) >= _LEAST and not cells[0].split()[1:] else []
 
 
 def _named(cells: Sequence[str], head: Sequence[str]) -> dict[str, str]:
     """Return the cells by what they are."""
     if head:
         return dict(zip(head, cells, strict=False))
-    name = cells[0]
-    rest = [cell for cell in cells[1:] if cell.upper() != "IN"]
-    if rest[:1] and rest[0][:1].isdigit():
-        ttl, *rest = rest
-        rest = [*rest[:2], ttl, *rest[2:]]
-    kind, content, ttl, *more = [*rest, "", "", ""]
+    name, *rest = cells
+    rest = [cell for cell in rest if cell.upper() != "IN"]
+    # Before the type, as in a zone file, or after the content.
+    place = 0 if rest[0][:1].isdigit() else 2
+    ttl = rest.pop(place) if rest[place:] and rest[place][:1].isdigit() else ""
+    kind, *content = [*rest, ""]
     return {
         "name": name,
         "type": kind,
-        "content": " ".join([content, *filter(None, more)]),
+        "content": " ".join(filter(None, content)),
         "ttl": ttl,
     }
 
 
 def _record(row: dict[str, str], default: str) -> str:
+    """Return a row as a line, in which nothing of a cell is syntax of zone files."""
     cells = (row.get("name") or "@", row.get("ttl") or default)
-    return " ".join(filter(None, [*cells, row.get("type"), row.get("content")]))
+    said = filter(None, [*cells, row.get("type"), row.get("content")])
+    return _SYNTAX.sub(r"\\\g<0>", " ".join(said))

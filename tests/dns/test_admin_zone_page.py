@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dns.models import Record, Zone
 from dns.services.zones import records
+from dns.zonefile.lexer import ZoneFileError
 from dns.zonefile.reader import read_zone
 from dns.zonefile.writer import as_zone_lines
 from groups.services import group_update
@@ -212,6 +213,67 @@ def test_a_table_says_what_the_zone_file_says(
         lines = as_zone_lines(table)
         assert len(lines.splitlines()) == len(table.splitlines())
         assert read_zone(lines, domain="svc.test").records == wanted
+
+
+SPACE = st.sampled_from(["\t", " ", "\t\t"])
+LINES = st.lists(
+    st.one_of(
+        st.tuples(
+            st.sampled_from(["", "www", "mail", "@", "*.dev"]),
+            st.sampled_from(["", "60", "1h", "IN", "60 IN", "IN\t60"]),
+            st.sampled_from(
+                [
+                    *("A 10.0.0.1", "A\t10.0.0.2", "AAAA\tfd00::1", "A\t10.0.0.3\t; x"),
+                    *("MX\t10\tmail", 'TXT\t"a,b,c" "d"', "SRV\t1\t2\t3\tsrv"),
+                    "SOA\tns. mail. (\n\t1\t; serial\n2\t3\t4\n\t5 )",
+                ]
+            ),
+        ),
+        st.sampled_from([("$TTL 60",), ("; a,b,c",), ("",), ("$ORIGIN sub",)]),
+    ),
+    max_size=6,
+)
+
+
+@given(lines=LINES, space=SPACE, end=st.sampled_from(["\n", "\r\n"]))
+def test_a_zone_file_stays_one(lines: list[tuple[str, ...]], space: str, end: str):
+    text = "".join(re.sub("\n", end, space.join(line)) + end for line in lines)
+    same = text.replace("\r\n", "\n")
+    rewritten = as_zone_lines(text)
+    try:
+        wanted = read_zone(same, domain="svc.test")
+    except ZoneFileError as error:
+        # What is nothing but rows of a table is one: they may lack a TTL.
+        if not all("no TTL" in fault.message for fault in error.faults):
+            with pytest.raises(ZoneFileError):
+                read_zone(rewritten, domain="svc.test")
+    else:
+        assert read_zone(rewritten, domain="svc.test") == wanted
+        assert as_zone_lines(rewritten) == rewritten
+
+
+@pytest.mark.parametrize(
+    "row", ["www,A,10.0.0.1;10.0.0.2", "www,A,10.0.0.1(", 'www,A,"""10.0.0.1"""']
+)
+def test_what_a_cell_holds_is_no_syntax_of_zone_files(row: str):
+    with pytest.raises(ZoneFileError, match="IPv4 address"):
+        read_zone(as_zone_lines(row), domain="svc.test")
+
+
+def test_rows_of_any_order_say_what_they_mean():
+    for row in (
+        *("www,A,10.0.0.1,60", "www,60,A,10.0.0.1", "www,IN,60,A,10.0.0.1"),
+        *("www\tA\t10.0.0.1\t60", "name\ttype\tdata\tttl\nwww\tA\t10.0.0.1\t60"),
+    ):
+        [found] = read_zone(as_zone_lines(row), domain="svc.test").records
+        assert (found.name, found.content, found.ttl) == (
+            "www.svc.test",
+            "10.0.0.1",
+            60,
+        )
+    for row in ("www,CNAME,1host", "www\tCNAME\t1host"):
+        [found] = read_zone(as_zone_lines(row), domain="svc.test").records
+        assert (found.content, found.ttl) == ("1host.svc.test", 300)
 
 
 def test_a_line_too_long_for_a_table_stays_as_it_is():

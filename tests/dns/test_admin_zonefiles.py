@@ -183,6 +183,14 @@ def test_a_small_file_is_carried_to_the_next_step(client: Client, stored: str):
     assert names() == {"www.svc.test", "new.svc.test"}
 
 
+def test_a_file_parted_by_tabs_is_imported_as_it_was_shown(client: Client, stored: str):
+    data = b"$TTL 60\nnew\tA\t10.0.0.9\n\tA\t10.0.0.8\n\tAAAA\tfd00::1\n"
+    page = importing(client, stored, file=upload(data))
+    importing(client, stored, page.context["form"]["text"].value(), confirm=token(page))
+    assert names() == {"www.svc.test", "new.svc.test"}
+    assert Record.objects.filter(name="new.svc.test").count() == 3
+
+
 def test_a_large_file_is_chosen_once_more(
     client: Client, stored: str, monkeypatch: pytest.MonkeyPatch
 ):
