@@ -33,6 +33,8 @@ LEAF_FIELDS: Final = (
 )
 """What of an exported event is proven: all but `activity`, our words for its code."""
 
+_EVENT_FIELDS: Final = frozenset({*LEAF_FIELDS, "activity"})
+
 HEAD_FIELDS: Final = ("key_id", "root_hash", "timestamp", "tree_size")
 HEAD_PREFIX: Final = b"audit-tree-head/1\n"
 
@@ -90,7 +92,12 @@ def _number(value: float) -> str:
 
 
 def leaf_hash(event: dict[str, Any]) -> bytes:
-    """Return the leaf of an event as the NDJSON export shows it. Raises ValueError."""
+    """Return the leaf of an event as the NDJSON export shows it.
+
+    Raises ValueError for one that says more, which nothing would prove.
+    """
+    if added := event.keys() - _EVENT_FIELDS:
+        raise ValueError(f"no event has {', '.join(sorted(added))}")
     proven = {name: event[name] for name in LEAF_FIELDS}
     # Other first bytes for leaves and nodes, or a node could be passed off as an event.
     return sha256(b"\0" + canonical(proven)).digest()

@@ -139,6 +139,13 @@ def test_the_words_for_a_code_are_not_proven(vault: Vault):
     vault.ok()
 
 
+def test_a_line_that_says_more_than_was_signed_is_named(vault: Vault):
+    lines = vault.lines()
+    lines[3] = changed(lines[3], approved_by="the board")
+    vault.keep(lines)
+    assert "unreadable: line 4 " in vault.faulty()
+
+
 def test_a_line_that_is_no_event_is_named(vault: Vault):
     whole = vault.lines()
     no_events = [b"{", b"[]", b"1", b'{"id": "1"}', b'{"id": "1", "id": "2"}']
