@@ -24,7 +24,7 @@ from groups.models import Group, GroupPeer
 from groups.selectors import static_groups
 from groups.services import Part, carry_out, plan
 from meshmgmt.adminsite.fields import OrderedListField
-from meshmgmt.core.printable import counted, printable
+from meshmgmt.core.printable import counted
 from meshmgmt.core.transactions import account_write
 
 TEMPLATE: Final = "admin/groups/changing.html"
@@ -186,5 +186,5 @@ def members_path(group: Group) -> str:
 
 def group_link(group: Group) -> SafeString:
     """Return the name of a group, which leads to its members."""
-    name = printable(group.name)
-    return format_html('<a href="{}"><bdi>{}</bdi></a>', members_path(group), name)
+    path = members_path(group)
+    return format_html('<a href="{}"><bdi>{}</bdi></a>', path, group.name)

@@ -25,7 +25,7 @@ from groups.services import group_create, group_delete, group_update
 from meshmgmt.adminsite.look import shown
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.orderedlinks import member_keys
-from meshmgmt.core.printable import counted, printable
+from meshmgmt.core.printable import counted
 from meshmgmt.inventory.models import NetworkResource
 
 
@@ -71,7 +71,7 @@ class ResourcesField(forms.MultipleChoiceField):
         for key in others:
             names[key] = f"{known.get(key, 'unknown')} ({' '.join(key)})"
         by_name = sorted(names.items(), key=lambda item: item[1].casefold())
-        self.choices = [(" ".join(key), printable(name)) for key, name in by_name]
+        self.choices = [(" ".join(key), name) for key, name in by_name]
 
     def prepare_value(self, value: Any) -> Any:
         """Return stored keys as they are sent."""
@@ -226,7 +226,7 @@ class GroupAdmin(ServiceAdmin):
         if group.is_all:
             return ""
         path = reverse("admin:groups_group_delete", args=[group.pk])
-        name = printable(group.name)
+        name = group.name
         return format_html('<a href="{}" aria-label="Delete {}">Delete</a>', path, name)
 
     @admin.display(description="members")
@@ -251,7 +251,7 @@ class GroupAdmin(ServiceAdmin):
         """What the resources are, as far as their ids name something."""
         keys = member_keys(GroupResource, group)
         names = resource_names(keys)
-        rows = ((printable(names.get(key, "unknown")), *key) for key in keys)
+        rows = ((names.get(key, "unknown"), *key) for key in keys)
         lines = format_html_join(
             "", "<tr><td><bdi>{}</bdi></td><td>{}</td><td>{}</td></tr>", rows
         )

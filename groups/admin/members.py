@@ -19,7 +19,6 @@ from groups.rules import Candidate, Resolved, resolve
 from groups.services import Plan, carry_out, plan
 from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core.errors import ServiceError
-from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 
@@ -73,7 +72,7 @@ class MemberList(GroupedPeerAdmin):
     def show(self, request: HttpRequest) -> HttpResponse:
         title = "Members" if self.inside else "Choose members"
         context = {
-            "title": f"{title} of {printable(self.group.name)}",
+            "title": f"{title} of {self.group.name}",
             "group": self.group,
             "inside": self.inside,
             "may_change": self.has_membership_permission(request),
@@ -138,7 +137,7 @@ def _paste(request: HttpRequest, group_id: str) -> HttpResponse:
             shown = {"resolved": resolved, "plan": wanted}
     context = {
         **admin.site.each_context(request),
-        "title": f"Add members to {printable(group.name)}",
+        "title": f"Add members to {group.name}",
         "opts": Group._meta,
         "group": group,
         "form": form,

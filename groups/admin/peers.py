@@ -20,7 +20,6 @@ from groups.services import set_groups_of_peer
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.lists import is_in_file
 from meshmgmt.adminsite.look import some
-from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.admin.peerlist import PeerList
 from meshmgmt.inventory.admin.peers import PeerAdmin, PeerForm
@@ -226,5 +225,5 @@ def _groups_of(peer: Peer) -> QuerySet[Group]:
 
 
 def _names(groups: QuerySet[Group]) -> SafeString:
-    names = ((printable(group.name),) for group in groups)
+    names = ((group.name,) for group in groups)
     return format_html_join(", ", "<bdi>{}</bdi>", names)

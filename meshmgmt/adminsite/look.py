@@ -9,8 +9,6 @@ from django.contrib import admin
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from meshmgmt.core.printable import printable
-
 SHOWN: Final = 3
 """How many of several things a row of a list names."""
 _AT: Final = re.compile("@(?=[^<>]*<)")
@@ -79,8 +77,8 @@ def spelt(label: object) -> str:
 
 
 def shown(text: object) -> SafeString:
-    """Return a text that others chose, apart from its surroundings, hiding nothing."""
-    return breakable(format_html("<bdi>{}</bdi>", printable(str(text))))
+    """Return a text that others chose, apart from its surroundings."""
+    return breakable(format_html("<bdi>{}</bdi>", text))
 
 
 def breakable(html: str) -> SafeString:

@@ -19,6 +19,7 @@ from meshmgmt.api.pages import (
     accepts_html,
     error_page,
     in_admin,
+    revealed,
     sign_in_again,
 )
 from meshmgmt.api.permissions import OPERATIONS
@@ -310,7 +311,7 @@ def set_actor(user: Any, *, token_id: str = "") -> None:
 
 
 class PagesMiddleware(_Wrapped):
-    """Gives HTML its security policy, and cookies to HTTPS alone what came by it."""
+    """Gives HTML its policy, shows what hides in it, and binds cookies to HTTPS."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer, and say what the page may load."""
@@ -319,6 +320,8 @@ class PagesMiddleware(_Wrapped):
             for cookie in response.cookies.values():
                 cookie["secure"] = True
         if response.get("Content-Type", "").startswith("text/html"):
+            if not response.streaming:
+                response.content = revealed(response.content.decode()).encode()
             response.headers.setdefault(
                 "Content-Security-Policy", CONTENT_SECURITY_POLICY
             )

@@ -1,5 +1,6 @@
 """HTML outside of the admin site's own pages: `/`, errors, and what every page promises."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -17,6 +18,7 @@ from django.utils.http import urlencode
 import meshmgmt
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 from meshmgmt.core import context
+from meshmgmt.core.printable import printable
 
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -40,7 +42,33 @@ _TITLES: Final = {
 }
 _INTERNAL: Final = "Something went wrong here"
 
+_HIDDEN: Final = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Controls, those of the direction of text too, and what has no width."""
+_SENT_BACK: Final = re.compile(
+    r'(<textarea\b[^>]*>.*?</textarea>|\svalue="[^"]*")', re.DOTALL
+)
+"""What forms of a page hold: it must come back as it was."""
+
 View = TypeVar("View", bound=Callable[..., Any])
+
+
+def revealed(html: str) -> str:
+    r"""Return a page on which nothing that others wrote hides, or turns what is beside it.
+
+    Characters that are not seen show as in Python, `\x1b`, `\u202e`.
+    """
+    if not _HIDDEN.search(html):
+        return html
+    parts = _SENT_BACK.split(html)
+    parts[::2] = (_HIDDEN.sub(_escape, part) for part in parts[::2])
+    return "".join(parts)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return printable(found[0])
 
 
 def serves(*methods: str) -> Callable[[View], View]:

@@ -3,14 +3,13 @@
 import re
 
 import pytest
-from django.template import Context, Template
-from django.utils.html import format_html
 
 from dns.models import Zone
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.access.models import Policy
 from meshmgmt.adminsite.look import badge, shown
+from meshmgmt.api.pages import revealed
 from tests.admin.signed_in import client_of
 from tests.factories import peer, rule, setup_key
 from tests.people import person
@@ -37,15 +36,18 @@ def test_a_tone_may_be_given():
     assert 'badge--warn"' in badge("offline for 3 days", "warn")
 
 
-def test_a_text_is_isolated_and_shows_what_it_hides():
-    assert shown(HOSTILE + "<b>") == f"<bdi>{SEEN}&lt;b&gt;</bdi>"
+def test_a_text_is_isolated():
+    assert shown("a@b<b>") == "<bdi>a<wbr>@b&lt;b&gt;</bdi>"
 
 
-def test_markup_stays_markup_when_its_text_is_made_visible():
-    made = Template("{% load look %}{{ text|visible }} {{ plain|visible }}").render(
-        Context({"text": format_html("{}\n\u202e", shown("a")), "plain": "<i>\x07"})
+def test_a_page_shows_what_hides_in_it_but_in_what_its_forms_send_back():
+    page = (
+        '<b title="{0}">{0}</b>\n<input value="{0}"><textarea a="b">{0}\n</textarea>{0}'
     )
-    assert made == "<bdi>a</bdi>\n\\u202e &lt;i&gt;\\x07"
+    wanted = page.replace("{0}", SEEN, 2).replace("{0}", HOSTILE, 2)
+    assert revealed(page.format(HOSTILE)) == wanted.replace("{0}", SEEN)
+    plain = "<p>caf\u00e9 \u00a0\u2026 \u05e9\u05dc\u05d5\u05dd</p>\r\n\t"
+    assert revealed(plain) == plain
 
 
 @pytest.mark.django_db
@@ -75,6 +77,8 @@ def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them():
     search = client.post("/admin/search/", {"words": "voice"}).content.decode()
     for path in (
         "/admin/",
+        f"/admin/access/graph/?focus={policy.pk}",
+        "/admin/events/auditevent/",
         f"/admin/inventory/peer/{machine.pk}/change/",
         f"/admin/inventory/peer/{machine.pk}/block/",
         "/admin/access/policy/",
@@ -88,6 +92,7 @@ def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them():
         page = client.get(path).content.decode() if path else search
         assert "<b>" not in page, path
         assert "</title>" in page
+        assert "\u202e" not in re.sub(r'value="[^"]*"', "", page), path
         if path != "/admin/":
             assert f"{SEEN}&lt;b&gt;" in page, path
 

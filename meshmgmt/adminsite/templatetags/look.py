@@ -4,13 +4,12 @@ import re
 from typing import Any, Final
 
 from django import template
-from django.template.defaultfilters import capfirst, stringfilter
+from django.template.defaultfilters import capfirst
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from meshmgmt.adminsite import home, look, menu
 from meshmgmt.core import clock
-from meshmgmt.core.printable import printable
 
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(:\d\d)Z(?=</t[dh]>$)")
 """A cell that is a time, as Django writes one, without its opening tag."""
@@ -22,14 +21,6 @@ register.filter("shown", look.shown)
 register.filter("spelt", look.spelt, is_safe=True)
 register.filter("badge", look.badge)
 register.filter("moment", look.moment)
-
-
-def visible(text: str) -> str:
-    """Return a text, or markup, with escapes for all that is not seen but line ends."""
-    return "\n".join(map(printable, text.split("\n")))
-
-
-register.filter("visible", stringfilter(visible), is_safe=True)
 
 
 @register.inclusion_tag("admin/includes/home_cards.html", takes_context=True)
@@ -65,7 +56,7 @@ def cells(row: list[str], headers: list[dict[str, Any]]) -> SafeString:
 
 def _cell(html: str, header: dict[str, Any]) -> str:
     label = header.get("label") or header.setdefault("label", _label(header))
-    opening, mark, rest = look.breakable(visible(html)).partition(">")
+    opening, mark, rest = look.breakable(html).partition(">")
     if found := _MOMENT.match(rest):
         rest = found.expand(r'<time title="\1\2 UTC">\1</time>') + rest[found.end() :]
     number = " data-number" if header.get("is_number") else ""

@@ -15,7 +15,6 @@ from meshmgmt.adminsite.filters import StateFilter
 from meshmgmt.adminsite.lists import ServiceList
 from meshmgmt.adminsite.look import badge
 from meshmgmt.core import clock
-from meshmgmt.core.printable import printable
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.standing import (
     BLOCKED,
@@ -78,7 +77,7 @@ class PeerColumns:
     @admin.display(description="name", ordering="name")
     def title(self, peer: Peer) -> SafeString:
         """The name, over the label that DNS knows the peer by."""
-        return _two(printable(peer.name), peer.dns_label)
+        return _two(peer.name, peer.dns_label)
 
     @admin.display(description="state, last seen (UTC)", ordering="last_seen")
     def state(self, peer: Any) -> SafeString:
@@ -95,18 +94,18 @@ class PeerColumns:
     def owner(self, peer: Peer) -> str:
         """Who enrolled it; peers of setup keys have the key's name."""
         if peer.user is not None:
-            return printable(peer.user.email or peer.user.name)
-        return f"key {printable(peer.setup_key_name)}" if peer.setup_key_name else "-"
+            return peer.user.email or peer.user.name
+        return f"key {peer.setup_key_name}" if peer.setup_key_name else "-"
 
     @admin.display(description="location", ordering="country_code")
     def location(self, peer: Peer) -> SafeString | str:
         """Where it connects from: city and country, over the address."""
-        return _two(printable(place_of(peer)) or "-", peer.connection_ip)
+        return _two(place_of(peer) or "-", peer.connection_ip)
 
     @admin.display(description="client", ordering="version")
     def client(self, peer: Peer) -> SafeString:
         """Its operating system, over the version of the client."""
-        return _two(printable(peer.os) or "-", printable(peer.version))
+        return _two(peer.os or "-", peer.version)
 
 
 def place_of(peer: Peer) -> str:
