@@ -76,7 +76,11 @@ def gaps(stream: Stream) -> list[date]:
 
 
 def leave_gap(stream: Stream, days: set[date]) -> None:
-    """Note that the sums of `days` are not right, in the running transaction."""
+    """Note that the sums of `days` are not right, in the running transaction.
+
+    Anew where that is noted already: whoever sums such a day up learns of it by that.
+    """
+    RollUpGap.objects.filter(stream=stream.name, day__in=days).delete()
     RollUpGap.objects.bulk_create(
         [RollUpGap(stream=stream.name, day=day) for day in sorted(days)],
         ignore_conflicts=True,
@@ -127,12 +131,11 @@ def _days_from_before(stream: Stream) -> Iterator[date]:
     """Yield the days with events from before arrivals were counted."""
     tallied = stream.tally_model._default_manager.values_list("day", flat=True)
     for day in tallied.distinct():
-        if _events_of(stream, day).filter(arrival__isnull=True).exists():
+        if _events_of(stream, day_span(day)).filter(arrival__isnull=True).exists():
             yield day
 
 
-def _events_of(stream: Stream, day: date) -> QuerySet[Any]:
-    span = day_span(day)
+def _events_of(stream: Stream, span: Span) -> QuerySet[Any]:
     return stream.model._default_manager.order_by().filter(
         **{f"{stream.time_field}__range": (span.first, span.last)}
     )
@@ -159,17 +162,38 @@ def _take(kept: RollUps, least: int) -> bool:
 
 
 def _fill(kept: RollUps) -> bool:
-    """Sum the newest day with a gap up anew; tell whether there are others."""
-    stream = kept.stream
+    """Sum the newest day with a gap up anew; tell whether there are others.
+
+    By the hour, for a day may have a hundred million events. The gap stays until all is
+    done, so whoever asks meanwhile is answered of the events. Where it is noted anew, or
+    goes with its day, nothing is said of the day's sums.
+    """
+    there = RollUpGap.objects.filter(stream=kept.stream.name)
+    gap = there.order_by("-day").first()
+    if gap is None:
+        return False
+    span = day_span(gap.day)
+    for start in range(span.start, span.end, HOUR):
+        _fill_hour(kept, Span(start, start + HOUR))
+        time.sleep(BREATH_SECONDS)
     with queued_write():
-        found = _lock(stream)
-        days = gaps(stream)
-        if not days:
-            return False
-        forget(stream, days[-1])
+        until = _lock(kept.stream).until
+        if there.filter(pk=gap.pk).delete()[0]:
+            for width in WIDTHS[1:]:
+                for start in range(span.start // width * width, span.end, width):
+                    _sums(kept, [width], Span(start, start + width)).delete()
+                    if start + width <= until:
+                        _add_up(kept, width, start)
+    return there.exists()
+
+
+def _fill_hour(kept: RollUps, hour: Span) -> None:
+    """Sum an hour up anew; the wider spans are the caller's to make."""
+    with queued_write():
+        found = _lock(kept.stream)
+        _sums(kept, [HOUR], hour).delete()
         counted = Q(arrival__lte=found.arrival) | Q(arrival__isnull=True)
-        _add(kept, _events_of(stream, days[-1]).filter(counted), found.until)
-    return len(days) > 1
+        _add(kept, _events_of(kept.stream, hour).filter(counted), hour.start)
 
 
 def _widen(kept: RollUps) -> bool:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -414,6 +415,42 @@ def test_a_day_that_was_half_dropped_is_summed_up_anew():
         assert answered(TRAFFIC, question)["total"] == 2
         found = sums()
         assert found == summed_anew()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("how", ["killed", "noted anew"])
+def test_a_gap_stays_until_all_its_hours_are_summed_up(
+    how: str, monkeypatch: pytest.MonkeyPatch
+):
+    day, hours = date(2026, 11, 19), []
+
+    def disturb(_: float) -> None:
+        hours.append(1)
+        if len(hours) == 15:
+            if how == "killed":
+                raise KeyboardInterrupt
+            rollups.leave_gap(TRAFFIC, {day})
+
+    with clock.set_to(NOW):
+        events = [traffic(id=f"{n}", window_end=ago(60 * n)) for n in range(12, 40)]
+        batches.ingest_events(TRAFFIC, events)
+        rollups.roll_up(least=1)
+        wanted = sums()
+        before = TrafficRollUp.objects.filter(start__lt=day_span(NOW.date()).start)
+        before.filter(width=HOUR).update(events=7)
+        rollups.leave_gap(TRAFFIC, {day, date(2026, 11, 18)})
+        question = "start_date=2026-11-18&end_date=2026-11-19&metric=flows"
+        told = answered(TRAFFIC, question, by_events=True)
+        with monkeypatch.context() as patched:
+            patched.setattr("events.streams.rollups.time.sleep", disturb)
+            with suppress(KeyboardInterrupt):
+                rollups._fill(TRAFFIC_ROLL_UPS)
+        assert day in rollups.gaps(TRAFFIC)
+        assert answered(TRAFFIC, question) == told
+        rollups.roll_up(least=1)
+        assert rollups.gaps(TRAFFIC) == []
+        assert answered(TRAFFIC, question) == told
+    assert sums() == wanted
 
 
 @pytest.mark.django_db(transaction=True)
