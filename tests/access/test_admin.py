@@ -11,7 +11,7 @@ from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
-from tests.admin.signed_in import errors_of, form_data
+from tests.admin.signed_in import client_of, errors_of, form_data
 from tests.factories import Trail, group, peer, public_key, resource, rule
 from tests.people import person
 
@@ -170,6 +170,11 @@ def test_network_is_filled_with_a_resource_and_a_router(client: Client):
 
     client.post(path("inventory/network", "add/"), {"name": "lab"})
     lab = Network.objects.get()
+    page = path("inventory/network", f"{lab.pk}/change/")
+    for viewer, offered in ((client, 2), (client_of(person("auditor")), 0)):
+        shown = viewer.get(page).content.decode()
+        assert shown.count("0 of them") == 2
+        assert shown.count("Add one") == offered
     client.post(
         path("inventory/networkresource", "add/"),
         {

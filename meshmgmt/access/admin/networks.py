@@ -4,7 +4,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.urls import reverse
+from django.db.models import Model
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -25,6 +26,7 @@ from meshmgmt.access.services.networks import (
     routers,
     routes,
 )
+from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField, OrderedListField
 from meshmgmt.adminsite.look import enabled
@@ -83,25 +85,30 @@ class NetworkAdmin(ServiceAdmin):
     search_fields = ["name", "description", "=id"]
     readonly_fields = ["all_resources", "all_routers", "id", "created_at"]
 
+    def get_object(self, request: HttpRequest, *args: Any) -> Network | None:
+        """Return the network, told who looks at it."""
+        network: Any = super().get_object(request, *args)
+        if network is not None:
+            network.viewer = request.user
+        return network  # type: ignore[no-any-return]
+
     @admin.display(description="resources")
     def all_resources(self, network: Network) -> SafeString:
-        return _inside("inventory_networkresource", network, network.resources.count())
+        return _inside(NetworkResource, network, network.resources.count())
 
     @admin.display(description="routers")
     def all_routers(self, network: Network) -> SafeString:
-        return _inside("access_router", network, network.routers.count())
+        return _inside(Router, network, network.routers.count())
 
 
-def _inside(model: str, network: Network, count: int) -> SafeString:
-    return format_html(
-        '<a href="{}?network__id__exact={}">{} of them</a> ·'
-        ' <a href="{}?network={}">Add one</a>',
-        reverse(f"admin:{model}_changelist"),
-        network.pk,
-        count,
-        reverse(f"admin:{model}_add"),
-        network.pk,
-    )
+def _inside(model: type[Model], network: Any, count: int) -> SafeString:
+    listed = f"{home.page_url(model, 'changelist')}?network__id__exact={network.pk}"
+    link = format_html('<a href="{}">{} of them</a>', listed, count)
+    meta = model._meta
+    if not network.viewer.has_perm(f"{meta.app_label}.add_{meta.model_name}"):
+        return link
+    add = f"{home.page_url(model, 'add')}?network={network.pk}"
+    return format_html('{} · <a href="{}">Add one</a>', link, add)
 
 
 class InNetworkAdmin(ServiceAdmin):
