@@ -46,7 +46,7 @@ class OwnPasswordForm(AdminPasswordChangeForm):
 
     def clean(self) -> dict[str, Any]:
         """Refuse what the API refuses; Django has looked at length and commonness."""
-        data: dict[str, Any] = super().clean()
+        data: dict[str, Any] = super().clean() or {}
         old, new = data.get("old_password", ""), data.get("new_password2")
         if new:
             for fault in new_password_errors("new_password2", new, self.user, old=old):

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import PasswordChangeView
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest
 from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 
@@ -26,11 +26,9 @@ class Site(AdminSite):
         view = self.admin_view(search.page)
         return [path("search/", view, name="search"), *super().get_urls()]
 
-    def password_change(
-        self, request: HttpRequest, extra_context: Any = None
-    ) -> HttpResponseBase:
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Change the viewer's password by a form with rules of ours."""
-        request.current_app = self.name  # type: ignore[attr-defined]  # templates read it
+        request.current_app = self.name
         view = PasswordChangeView.as_view(
             form_class=self.password_change_form,
             success_url=reverse("admin:password_change_done"),

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import jwt
 
@@ -125,7 +125,7 @@ def _at(seconds: Any) -> dt.datetime:
     return dt.datetime.fromtimestamp(float(seconds), dt.UTC)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: Any) -> TypeGuard[str]:
     """Tell whether a value is a text that can be stored: JSON may hold half a pair."""
     return (
         isinstance(value, str)
@@ -145,7 +145,7 @@ def _name(claims: Claims) -> str:
     for claim in ("name", "preferred_username"):
         name = claims.get(claim)
         if _is_text(name) and name.strip():
-            return str(name)[:MAX_NAME]
+            return name[:MAX_NAME]
     return ""
 
 

@@ -280,7 +280,8 @@ def credentials(config: Config) -> grpc.ServerCredentials:
     assert config.grpc_key
     files = (config.grpc_key, config.grpc_certificate)
     # With an empty password, or it would ask the terminal for that of the key.
-    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*reversed(files), "")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(config.grpc_certificate, config.grpc_key, password="")
     renewed = renewal(files)  # first: what is replaced while it is read is read again
     return grpc.dynamic_ssl_server_credentials(_tls(files), renewed)
 
