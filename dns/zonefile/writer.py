@@ -108,23 +108,22 @@ def _lines(lines: Sequence[str], parting: str) -> Iterator[str]:
     default = DEFAULT_TTL
     for line in lines:
         cells = _cells(line, parting)
-        words = line.split()
-        # The reader takes it for all rows below; a TTL of ours would hide it.
-        if words[:1] and words[0].upper() == "$TTL":
-            default = ""
-        if _is_head(cells):
+        if not cells:
+            # The reader takes it for all rows below; a TTL of ours would hide it.
+            if line.lstrip()[:4].upper() == "$TTL":
+                default = ""
+            yield line
+        elif _is_head(cells):
             names = (cell.lower() for cell in cells)
             head = ["content" if name in _CONTENT else name for name in names]
             yield f"; {line}"
-        elif cells:
-            yield _record(_named(cells, head), default)
         else:
-            yield line
+            yield _record(_named(cells, head), default)
 
 
 def _cells(line: str, parting: str) -> list[str]:
     """Return the cells of a table row, nothing for another line."""
-    if line.startswith((";", "$", "(")) or not line.strip():
+    if not line.strip() or line.startswith((";", "$", "(")):
         return []
     try:
         [found] = csv.reader([line], delimiter=parting, skipinitialspace=True)
