@@ -318,7 +318,7 @@ def test_a_zone_and_its_record_are_made_with_the_keyboard_alone(site: Site):
     fill(page, "#id_records-0-content", "10.9.8.7")
     follow(page, "[name=_save]")
     assert "was added successfully" in page.locator(".messagelist").inner_text()
-    page.goto("/admin/dns/record/?q=typed")
+    page.goto("/admin/dns/record/?q=www.typed.internal")
     assert "10.9.8.7" in page.locator("#result_list tbody tr").inner_text()
 
 
