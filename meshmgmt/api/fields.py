@@ -2,7 +2,7 @@
 
 A value of the wrong JSON type is refused with the code `type` (answered 400); a missing
 required field with `required` (422). `null` counts as empty for lists and texts and as
-absent for anything else, because clients written in Go send it.
+absent for anything else, unless the field may be null: clients written in Go send it.
 """
 
 from copy import copy
@@ -36,6 +36,8 @@ class StrictMixin(serializers.Field[Any, Any, Any, Any]):
             if isinstance(self.zero, str | list | dict):
                 # A copy: the list or dict itself would be shared by all requests.
                 return True, copy(self.zero)
+            if self.allow_null:  # it is a value, which a PUT sets
+                return True, None
             data = empty
         if data is empty and self.required and settings.SVC.omitted_fields == "empty":
             return True, copy(self.zero)

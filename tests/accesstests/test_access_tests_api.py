@@ -76,6 +76,16 @@ class TestAccessTests(ResourceContract):
         yield dns | {"contents": long}, 422, "contents", "at most 100 contents"
 
 
+def test_a_port_is_taken_away_by_null(api: Api):
+    made = ok(api.post(PATH, body()))
+    path = f"{PATH}/{made['id']}"
+    assert ok(api.put(path, {"description": "x"}))["port"] == 5432
+    assert ok(api.put(path, {"port": None}))["port"] is None
+    ok(api.put(path, {"port": 80}))
+    shown = ok(api.put(path, {"protocol": "all", "port": None}))
+    assert (shown["protocol"], shown["port"]) == ("all", None)
+
+
 def failing(made: Body) -> list[tuple[str, str]]:
     return [(f["source"]["name"], f["destination"]["name"]) for f in made["failures"]]
 
