@@ -135,7 +135,8 @@ def import_page(request: HttpRequest, zone_id: str) -> HttpResponse:
             if confirmed and _imported(request, zone, form, confirmed):
                 return HttpResponseRedirect(home.object_url(zone))
             planned = _planned(zone, form)
-            form = form.carrying()
+            if planned is not None:  # else it tells what is wrong
+                form = form.carrying()
     facts = {"title": f"Import into {zone.domain}", "zone": zone, "form": form}
     if planned is not None:
         facts |= {"planned": planned, "lines": list(_lines(planned.diff))}

@@ -86,7 +86,7 @@ def as_zone_lines(text: str) -> str:
     head row is, or there are nothing but rows. What is no such row stays; line n stays
     line n.
     """
-    lines = _LINE_END.split(text)
+    lines = _LINE_END.split(text.removeprefix("\ufeff"))
     return "\n".join(_lines(lines, _parting(lines)))
 
 

@@ -448,6 +448,8 @@ def test_a_policy_is_switched_off_and_on_in_the_list(client: Client):
     reader = client_of(person("auditor"))
     assert reader.post(switch, {"enabled": ""}).status_code == 403
     assert "switch/" not in reader.get(LIST).content.decode()
+    back = client.get(switch)  # as after signing in again
+    assert (back.status_code, back["Location"]) == (302, LIST)
 
 
 def many_policies(number: int) -> None:

@@ -263,6 +263,7 @@ def test_what_a_cell_holds_is_no_syntax_of_zone_files(row: str):
 def test_rows_of_any_order_say_what_they_mean():
     for row in (
         *("www,A,10.0.0.1,60", "www,60,A,10.0.0.1", "www,IN,60,A,10.0.0.1"),
+        "\ufeffname,type,content,ttl\r\nwww,A,10.0.0.1,60",
         *("www\tA\t10.0.0.1\t60", "name\ttype\tdata\tttl\nwww\tA\t10.0.0.1\t60"),
     ):
         [found] = read_zone(as_zone_lines(row), domain="svc.test").records

@@ -191,6 +191,13 @@ def test_a_file_parted_by_tabs_is_imported_as_it_was_shown(client: Client, store
     assert Record.objects.filter(name="new.svc.test").count() == 3
 
 
+def test_the_faults_of_a_file_are_shown(client: Client, stored: str):
+    data = b"$TTL 300\nwww A 10.0.0.999\n"
+    page = importing(client, stored, file=upload(data)).content.decode()
+    assert "line 2, column 7" in page
+    assert 'name="confirm"' not in page
+
+
 def test_a_large_file_is_chosen_once_more(
     client: Client, stored: str, monkeypatch: pytest.MonkeyPatch
 ):

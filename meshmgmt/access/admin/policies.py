@@ -60,7 +60,10 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
 
     def switch_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Switch a policy on or off, and lead back to the list."""
-        if request.method != "POST" or not self.has_change_permission(request):
+        back = reverse("admin:access_policy_changelist")
+        if request.method != "POST":  # whoever had to sign in comes here by it
+            return redirect(back)
+        if not self.has_change_permission(request):
             raise PermissionDenied
         on = bool(request.POST.get("enabled"))
         policy = get_object_or_404(Policy, pk=object_id)
@@ -71,7 +74,6 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
         else:
             text = f"{policy.name} is {'enabled' if on else 'disabled'} now."
             self.message_user(request, text, messages.SUCCESS)
-        back = reverse("admin:access_policy_changelist")
         # The list is shown again with the search, filters and page it had.
         came = request.headers.get("Referer", "").partition("?")[2]
         return redirect(f"{back}?{came}" if came else back)
