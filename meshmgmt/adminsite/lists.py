@@ -22,6 +22,7 @@ from meshmgmt.adminsite.look import spelt
 from meshmgmt.adminsite.models import SavedView
 from meshmgmt.api.exports import export, pieces_of
 from meshmgmt.core import clock
+from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import queued_write
 
 CSV: Final = "csv"
@@ -189,7 +190,8 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         if not self.has_view_permission(request) or not self.keeps_views:
             raise PermissionDenied
         mine: Any = {"user_id": request.user.pk, "list": self.opts.label_lower}
-        name = request.POST.get("name", "").strip()[:100]
+        # Stored: a NUL, for one, is refused by PostgreSQL.
+        name = printable(request.POST.get("name", "").strip())[:100]
         views = SavedView.objects.filter(**mine)
         if dropped := request.POST.get("drop_view"):
             views.filter(name=dropped).delete()

@@ -138,6 +138,11 @@ def keep(client: Client, path: str, **sent: str) -> None:
     assert client.post(path, {"keep_view": "1", **sent}).status_code == 302
 
 
+def test_the_name_of_a_view_holds_nothing_that_is_not_seen(client: Client):
+    keep(client, PEERS, name="a\0b\u202ec")
+    assert SavedView.objects.get().name == r"a\x00b\u202ec"
+
+
 def test_a_view_is_kept_with_filters_columns_and_order(client: Client):
     query = "connected__exact=1&columns=name%2Caddress&o=1"
     keep(client, f"{PEERS}?{query}&p=2&view=all", name="on <b>")
