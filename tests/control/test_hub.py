@@ -13,6 +13,7 @@ from meshmgmt.control.server.hub import Hub
 from meshmgmt.control.server.streams import Streams
 from meshmgmt.control.server.tasks import Places
 from meshmgmt.control.server.threads import Threads
+from meshmgmt.control.services.logins import Session
 from meshmgmt.inventory.services.peers import peer_update
 from tests.control.agents import run, until
 from tests.factories import group, peer, rule
@@ -44,12 +45,12 @@ def test_a_replaced_stream_takes_no_map_from_the_one_that_replaced_it():
         wires: Any = Wire(), Wire()
         tasks = [asyncio.create_task(hub.run())]
         await hub.fresh()
-        older = hub.streams.open(web.pk, box, wires[0])
+        older = hub.streams.open(Session(web.pk, None), box, wires[0])
         async with hub._turns.one() as place:
             older.changed(time.monotonic())
             tasks.append(asyncio.create_task(hub.serve(older)))
             await asyncio.sleep(0)  # until it waits for its turn
-            newer = hub.streams.open(web.pk, box, wires[1])
+            newer = hub.streams.open(Session(web.pk, None), box, wires[1])
             await hub._send(newer, hub.messages.first, place)
             await hub.threads.run(peer_update, peer_id=db.pk, name="storage")
             await hub.fresh()

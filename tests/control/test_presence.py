@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.db import connection
@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from meshmgmt.access.models import Router
 from meshmgmt.control.models import StreamProcess
+from meshmgmt.control.protocol.management_pb2 import PeerSystemMeta
 from meshmgmt.control.server import figures
+from meshmgmt.control.server.streams import Streams
 from meshmgmt.control.services import presence
 from meshmgmt.control.services.presence import (
     Connected,
@@ -27,6 +29,7 @@ from meshmgmt.control.services.presence import (
     remove_ephemeral_peers,
     write_presence,
 )
+from meshmgmt.control.services.sessions import open_sync
 from meshmgmt.core import clock, runtime
 from meshmgmt.core.transactions import lock_held
 from meshmgmt.inventory.models import Network, Peer
@@ -74,6 +77,17 @@ def test_late_end_of_an_old_stream_leaves_the_new_one():
     assert known.stream_started == 20
     write_presence(TWO, [Disconnected(known.pk, 20)])
     assert not connected(known)
+
+
+def test_a_peer_that_comes_from_a_host_whose_clock_is_ahead_is_connected():
+    known = peer()
+    ahead = time.time_ns() + 10**12
+    write_presence(ONE, [Connected(known.pk, ahead), Disconnected(known.pk, ahead)])
+    session = open_sync(known.wg_public_key, PeerSystemMeta(), "192.0.2.1")
+    streams = Streams()
+    streams.open(session, cast("Any", None), cast("Any", None))
+    write_presence(TWO, streams.changes)
+    assert connected(known)
 
 
 changes = st.lists(

@@ -30,6 +30,7 @@ from meshmgmt.control.server.signalling import SignalExchange
 from meshmgmt.control.server.status import status_of
 from meshmgmt.control.server.streams import Ending, Streams
 from meshmgmt.control.server.threads import MOST_WAITING, Batches, Threads
+from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.presence import Connected, Disconnected
 from meshmgmt.control.services.refusals import Busy, Code, Refused
 from meshmgmt.core import context
@@ -167,9 +168,10 @@ def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
     return looping
 
 
-def opened(streams: Streams, peer_id: str) -> Any:
+def opened(streams: Streams, peer_id: str, recorded: int = 0) -> Any:
     """Return a stream; untyped, for what ends it changes between two looks."""
-    return streams.open(peer_id, cast("Any", None), cast("Any", None))
+    session = Session(peer_id, None, recorded)
+    return streams.open(session, cast("Any", None), cast("Any", None))
 
 
 @on_a_loop
@@ -192,6 +194,16 @@ async def test_the_newest_stream_of_a_peer_counts():
         Disconnected("p", first.started),
         Disconnected("p", second.started),
     ]
+
+
+@on_a_loop
+async def test_a_stream_begins_after_the_one_on_record_whatever_the_clock_says():
+    streams = Streams()
+    ahead = time.time_ns() + 10**12
+    first = opened(streams, "p", ahead)
+    second = opened(streams, "p", ahead)  # the first one is not written yet
+    assert ahead < first.started < second.started
+    assert first.ending is Ending.REPLACED
 
 
 @on_a_loop

@@ -174,7 +174,7 @@ class Hub:
             opening = SyncOpening(opened.public_key, opened.message.meta, source)
             session = await self._openings.one(opening)
             facts.update(peer_id=session.peer_id)
-            stream = self.streams.open(session.peer_id, opened.box, context)
+            stream = self.streams.open(session, opened.box, context)
             try:
                 await self.fresh()
                 serial = self.serial

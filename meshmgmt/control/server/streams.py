@@ -10,6 +10,7 @@ from typing import Final
 from nacl.public import Box
 
 from meshmgmt.control.server.status import Context
+from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.presence import Connected, Disconnected
 from observability.metrics import instruments
 
@@ -91,10 +92,13 @@ class Streams:
         self._last_start = 0
         self.changes: list[Connected | Disconnected] = []
 
-    def open(self, peer_id: str, box: Box, context: Context) -> Stream:
+    def open(self, session: Session, box: Box, context: Context) -> Stream:
         """Register a stream; an older one of the same peer ends."""
-        # A fence needs a new number, also where the clock stands still or goes back.
-        self._last_start = max(time.time_ns(), self._last_start + 1)
+        peer_id = session.peer_id
+        # A fence needs a new number, also where the clock stands still or goes back, and
+        # one above what another host wrote, whose clock may be ahead.
+        before = max(self._last_start, session.stream_started)
+        self._last_start = max(time.time_ns(), before + 1)
         stream = Stream(peer_id, self._last_start, box, context)
         self.replace(peer_id, stream.started)
         self._streams[peer_id] = stream

@@ -53,10 +53,14 @@ _HAND_HELD: Final = frozenset({"iphone", "ipad"})
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A peer that may go on; `session_expires_at` is None when nothing ends it."""
+    """A peer that may go on; `session_expires_at` is None when nothing ends it.
+
+    `stream_started` is the start on record of its stream, 0 without one.
+    """
 
     peer_id: str
     session_expires_at: dt.datetime | None
+    stream_started: int = 0
 
 
 def login(

@@ -65,7 +65,7 @@ def _opened(peer: Peer | None, opening: SyncOpening, account: Account) -> Sessio
         raise Refused(Code.PERMISSION_DENIED, DELETED)
     until = admitted(peer, account).until
     take_report(peer, opening.meta, opening.source)
-    return Session(peer.pk, until)
+    return Session(peer.pk, until, peer.stream_started)
 
 
 def open_sync(

@@ -76,9 +76,10 @@ def newest_version(versions: list[str]) -> str:
 
 def _since(peer: Peer) -> dt.datetime | None:
     """Return when the peer's stream began, or when it was seen last."""
-    if peer.connected and peer.stream_started:
+    if peer.connected and peer.stream_started and peer.last_seen:
         seconds = peer.stream_started / _NANOSECONDS
-        return dt.datetime.fromtimestamp(seconds, dt.UTC)
+        # The start is a fence as well: it may be ahead of the clock.
+        return min(dt.datetime.fromtimestamp(seconds, dt.UTC), peer.last_seen)
     return peer.last_seen
 
 
