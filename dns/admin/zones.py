@@ -26,9 +26,10 @@ from dns.services.zones import (
 from groups.selectors import short_groups
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
-from meshmgmt.adminsite.fields import DurationField, OrderedListField, PartFormSet
+from meshmgmt.adminsite.fields import DurationField, OrderedListField
 from meshmgmt.adminsite.look import enabled, shown
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
+from meshmgmt.adminsite.parts import PartFormSet
 from meshmgmt.core.durations import words
 from meshmgmt.core.errors import FieldError, InvalidArgument, NotFound, ServiceError
 from meshmgmt.core.printable import counted

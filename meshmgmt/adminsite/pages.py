@@ -31,9 +31,10 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.adminsite import home, menu, stale, trail
 from meshmgmt.adminsite.bulk import BulkAction
-from meshmgmt.adminsite.fields import KeptField, part_asked
+from meshmgmt.adminsite.fields import KeptField
 from meshmgmt.adminsite.lists import ListAdmin
 from meshmgmt.adminsite.look import spelt
+from meshmgmt.adminsite.parts import part_asked
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.resources import Resource, lists, whole_of
@@ -92,11 +93,9 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
     @property
     def seen(self) -> str:
         """Marks of what the page shows, for the page to send back."""
-        if self.adding:
-            return ""
         sent = str(self.data.get(self.add_prefix("seen"), ""))
         # A page that is shown again keeps its marks: they are of what the viewer saw.
-        return sent or stale.written(stale.marks(self))
+        return sent or ("" if self.adding else stale.written(stale.marks(self)))
 
     def apply(self, data: dict[str, Any]) -> models.Model:
         """Call the service with the cleaned `data` and return what it wrote."""

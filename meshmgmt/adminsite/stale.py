@@ -35,25 +35,27 @@ def take_over(form: forms.BaseForm, now: Any, sent: str) -> list[str]:
     `now` is an unbound form of the object as it is stored. Returns the names of the
     fields that the page changed too. Unreadable marks say nothing.
     """
-    try:
-        seen = json.loads(sent)
-    except (ValueError, RecursionError):  # the latter for what nests deeply
-        return []
-    if not isinstance(seen, dict):
-        return []
+    seen = _read(sent)
     both = []
     stored = marks(now)
     for name in stored.keys() & seen.keys():
         if stored[name] == seen[name]:
             continue
-        field = form.fields[name]
-        mine = _mark(field, field.prepare_value(form[name].data))
+        mine = _mark_sent(form, name)
         # Untouched here: what others made of it holds.
         if mine == seen[name]:
-            form.cleaned_data[name] = field.clean(now[name].untouched)
+            form.cleaned_data[name] = form.fields[name].clean(now[name].untouched)
         elif mine != stored[name]:
             both.append(name)
     return sorted(both)
+
+
+def untouched(form: forms.BaseForm, sent: str) -> bool:
+    """Tell whether a form came back with the values that the marks `sent` are of."""
+    seen = _read(sent)
+    # Those that a set of forms adds are none of the object.
+    names = seen.keys() & form.base_fields.keys()  # type: ignore[attr-defined]
+    return bool(names) and all(_mark_sent(form, name) == seen[name] for name in names)
 
 
 def renewed(now: forms.BaseForm, sent: str, names: list[str]) -> str:
@@ -69,6 +71,19 @@ def refusal(form: forms.BaseForm, key: str) -> str:
         f"changed meanwhile{f' by {who}' if who else ''}: the fields marked below show"
         " your version; save again to keep it, or open the page anew to see theirs"
     )
+
+
+def _read(sent: str) -> dict[str, Any]:
+    try:
+        seen = json.loads(sent)
+    except (ValueError, RecursionError):  # the latter for what nests deeply
+        return {}
+    return seen if isinstance(seen, dict) else {}
+
+
+def _mark_sent(form: forms.BaseForm, name: str) -> str:
+    field = form.fields[name]
+    return _mark(field, field.prepare_value(form[name].data))
 
 
 def _shown(form: forms.BaseForm, name: str) -> Any:

@@ -240,6 +240,20 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(
     assert not PolicyRule.objects.filter(pk=gone.pk).exists()
 
 
+def test_a_rule_that_is_gone_meanwhile_holds_up_no_other(
+    client: Client, team: Group, one: PolicyRule
+):
+    gone = rule([team], [team], one.policy, position=1)
+    late = {**opened(client, page_of(one.policy)), "rules-0-rule_name": "late"}
+    policies.update(one.policy_id, {"rules": drafts_of(one.policy)[:1]})
+
+    saved(client.post(page_of(one.policy), late))
+
+    [left] = drafts_of(one.policy)
+    assert left.name == "late"
+    assert left.id != gone.pk
+
+
 @pytest.mark.slow
 def test_a_policy_of_many_rules_is_written_part_by_part(client: Client, team: Group):
     drafts = [

@@ -174,6 +174,21 @@ def test_records_that_others_changed_meanwhile_stay(client: Client, api: Api):
     first.delete()
     errors = formset_of(client.post(page_of(made), gone)).errors
     assert "removed it meanwhile" in errors[0]["__all__"][0]
+    saved(client.post(page_of(made), {**gone, "records-0-DELETE": "on"}))
+    assert {(c, ttl) for _, _, c, ttl in contents()} == {("10.6.6.6", 300)}
+
+
+def test_a_record_that_is_gone_meanwhile_holds_up_no_other(client: Client, api: Api):
+    made = stored(api, "www", "mail")
+    first, _ = made.records.order_by("id")
+    late = opened(client, page_of(made)) | {"records-1-ttl": "60"}
+    first.delete()
+    # Shown again for what is wrong elsewhere, it still is not this row's matter.
+    refused = client.post(page_of(made), {**late, "name": ""})
+    assert formset_of(refused).is_valid()
+    again = {**late, "records-0-seen": formset_of(refused).forms[0].seen}
+    saved(client.post(page_of(made), again))
+    assert [ttl for *_, ttl in contents()] == [60]
 
 
 def test_who_may_only_look_gets_no_inputs(api: Api):

@@ -25,9 +25,10 @@ from meshmgmt.access.models import (
 )
 from meshmgmt.access.rules.policies import PortRange, ResourceRef, RuleDraft
 from meshmgmt.access.services.policies import stored_rule, stored_rules
-from meshmgmt.adminsite.fields import LinesField, PartFormSet
+from meshmgmt.adminsite.fields import LinesField
 from meshmgmt.adminsite.look import enabled, spelt
 from meshmgmt.adminsite.pages import ServiceForm
+from meshmgmt.adminsite.parts import PartFormSet
 from meshmgmt.core.errors import FieldError, InvalidArgument, ServiceError
 from meshmgmt.inventory.models import NetworkResource
 
