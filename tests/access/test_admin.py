@@ -12,7 +12,15 @@ from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from tests.admin.signed_in import client_of, errors_of, form_data
-from tests.factories import Trail, group, peer, public_key, resource, rule
+from tests.factories import (
+    Trail,
+    account_settings,
+    group,
+    peer,
+    public_key,
+    resource,
+    rule,
+)
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -98,6 +106,7 @@ def one_of_each() -> dict[str, Any]:
 
 def machine() -> Peer:
     """Store a peer with values in many columns."""
+    account_settings(network_range_v6="")
     return peer(
         "Printer",
         wg_public_key=public_key(1),

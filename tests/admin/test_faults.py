@@ -151,7 +151,7 @@ MISTAKES: Final[dict[str, list[Mistake]]] = {
         ({"ip": "1.2.3"}, "ip", "'1.2.3' is not an IPv4 address"),
         ({"ip": "100.64.7.7"}, "ip", "another peer has the address 100.64.7.7"),
         ({"ipv6": "x"}, "ipv6", "'x' is not an IPv6 address"),
-        ({"ipv6": "fd00::7"}, "ipv6", "IPv6 is not configured for this account"),
+        ({"ipv6": "fd00::7"}, "ipv6", "is not within the account's network range"),
         (
             {"extra_dns_labels": "ok\nA_b"},
             "extra_dns_labels",

@@ -10,7 +10,7 @@ from groups.models import Group
 from groups.selectors import all_group_id
 from groups.services import change_groups_of_peers, group_delete
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.account import account_update, ensure_account
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import peers_import
 from meshmgmt.inventory.services.peers import peer_create, peer_delete
@@ -80,6 +80,12 @@ def test_settings_give_and_take_addresses():
     assert ipv6(one) is None
 
 
+def test_a_new_account_needs_no_more_than_the_groups_that_have_ipv6():
+    one = peer()
+    settings(ipv6_enabled_groups=[all_group_id()])
+    assert has_ipv6(one, ensure_account().network_range_v6)
+
+
 def test_a_new_peer_has_an_address_while_all_have_one():
     settings(network_range_v6=RANGE, ipv6_enabled_groups=[all_group_id()])
     made = peer_create(name="one", wg_public_key=KEYS[0])
@@ -120,6 +126,7 @@ def test_deleted_peer_leaves_one_event_of_its_own(member: Peer):
 
 
 def test_addresses_stay_where_the_account_has_no_range():
+    settings(network_range_v6="")
     one = peer(ipv6="fd00::7")
     settings(peer_approval_enabled=True)
     assert ipv6(one) == "fd00::7"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.account import (
     drawn_range,
+    drawn_range_v6,
     ensure_account,
     make_account,
 )
@@ -107,6 +108,15 @@ def test_account_draws_a_range_whose_reverse_names_clients_serve():
     assert drawn.prefixlen == 16
     assert drawn.subnet_of(ipaddress.IPv4Network("100.64.0.0/10"))
     assert len({drawn_range() for _ in range(100)}) > 10
+
+
+@pytest.mark.django_db
+def test_account_draws_an_ipv6_range_that_no_other_has():
+    Account.objects.all().delete()
+    drawn = ipaddress.IPv6Network(ensure_account().network_range_v6)
+    assert drawn.prefixlen == 64
+    assert drawn.subnet_of(ipaddress.IPv6Network("fd00::/8"))
+    assert len({drawn_range_v6() for _ in range(100)}) == 100
 
 
 @pytest.mark.django_db

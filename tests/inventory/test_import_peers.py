@@ -212,6 +212,7 @@ BAD: list[tuple[Any, str, str]] = [
 
 def test_faulty_line_stops_everything():
     peer(ip="100.64.0.77", ipv6="fd00::77")
+    ipv6_for_all()
     others = []
     for entry, field, text in BAD:
         found = faults(line(1), entry, line(2))
@@ -222,6 +223,7 @@ def test_faulty_line_stops_everything():
 
 
 def test_an_address_is_for_members_of_groups_that_have_ipv6():
+    account_settings(network_range_v6="")
     entries = line(1, ipv6="fd00::1"), line(2, ipv6="fd00::2")
     reason = "IPv6 is not configured for this account"
     assert faults(*entries) == [(1, "ipv6", reason), (2, "ipv6", reason)]

@@ -58,7 +58,7 @@ def test_sending_back_what_was_read_changes_nothing(api: Api):
         ({"ip": "x"}, 422, "ip", "'x' is not an IPv4 address"),
         ({"ip": "10.0.0.1"}, 422, "ip", "is not within the account's network range"),
         ({"ip": "<taken>"}, 409, "ip", "another peer has the address"),
-        ({"ipv6": "fd00::1"}, 412, "ipv6", "IPv6 is not configured"),
+        ({"ipv6": "fd00::1"}, 412, "ipv6", "this peer is in no group that has IPv6"),
     ],
 )
 def test_broken_rule_is_refused(

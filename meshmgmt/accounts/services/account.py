@@ -47,7 +47,7 @@ def make_account(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
 def ensure_account() -> Account:
     """Return the account, made by the system when there is none.
 
-    A new one has a range of addresses that other deployments hardly have.
+    A new one has ranges of addresses that other deployments hardly have.
     """
     found = Account.objects.first()
     # Nearly always: no lock for that.
@@ -58,7 +58,9 @@ def ensure_account() -> Account:
         if found is None:
             with scope(actor=SYSTEM):
                 found = Account.objects.create(
-                    created_by=current().actor.id, network_range=drawn_range()
+                    created_by=current().actor.id,
+                    network_range=drawn_range(),
+                    network_range_v6=drawn_range_v6(),
                 )
     forget_account()
     return found
@@ -68,6 +70,12 @@ def drawn_range() -> str:
     """Return a network of the shared address space, drawn by chance."""
     parts = ipaddress.ip_network(OVERLAY_RANGE).subnets(new_prefix=DRAWN_PREFIX)
     return str(random.choice(list(parts)))  # noqa: S311 - no secret
+
+
+def drawn_range_v6() -> str:
+    """Return a /64 of unique local addresses, drawn by chance (RFC 4193, 3.1)."""
+    prefix = 0xFD << 56 | random.getrandbits(56)
+    return str(ipaddress.IPv6Network((prefix << 64, 64)))
 
 
 def account_update(*, settings: dict[str, Any]) -> Account:

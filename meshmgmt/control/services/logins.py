@@ -216,6 +216,8 @@ def _check_labels(facts: dict[str, Any], *, allowed: bool) -> None:
 def _ipv6(account: Account, groups: Sequence[str]) -> str | None:
     """Return an address for a member of a group that has IPv6, else None."""
     enabled = set(account.ipv6_enabled_groups)
-    if not account.network_range_v6 or enabled.isdisjoint({*groups, all_group_id()}):
+    if not (account.network_range_v6 and enabled):  # mostly: the group is not asked for
+        return None
+    if enabled.isdisjoint({*groups, all_group_id()}):
         return None
     return free_ipv6(account.network_range_v6)
