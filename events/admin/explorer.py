@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import orjson
 from django.contrib import admin
@@ -48,10 +48,6 @@ from meshmgmt.api.exports import RENDERERS
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest
 
-PAGE_ROWS: Final = 100
-LIVE_ROWS: Final = 50
-"""How many of the newest rows a live page asks for: late ones find their place, too."""
-
 
 class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     """Lists, charts, follows and exports a stream; changes nothing.
@@ -59,6 +55,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     A subclass gives the API's views and filters, its columns with `cells`, and `facts`.
     """
 
+    page_rows = 100
     actions = None
     change_form_template = "admin/events/event.html"
     # Django makes a form for the page of a row, which shows none: as small as can be.
@@ -163,12 +160,14 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         page = RowPage([])
         try:
             if not errors:
-                page = self._read(request, filters, LIVE_ROWS if live else PAGE_ROWS)
+                page = self._read(request, filters)
         except BadRequest as error:
             errors = [fault.message for fault in error.errors]
         context: dict[str, Any] = {"rows": list(self._rows(page, here))}
-        template = "admin/events/includes/rows.html"
-        if not live:
+        if live:
+            template = "admin/events/includes/newest.html"
+            context["explorer"] = {"older": _older(page, here)}
+        else:
             template = "admin/events/explorer.html"
             context |= self._context(request, filters, here, page)
         context |= {"errors": errors, **(extra_context or {})}
@@ -212,15 +211,13 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             if kinds.kinds
         }
 
-    def _read(
-        self, request: HttpRequest, filters: StreamFilterSet, size: int
-    ) -> RowPage:
+    def _read(self, request: HttpRequest, filters: StreamFilterSet) -> RowPage:
         """Return the rows. Raises BadRequest naming every wrong parameter."""
         require_valid(filters.form)
         cursor = request.GET.get("cursor", "")
         # As long as all texts of the row together, and never shown.
         rows = filters.qs.defer("search")
-        return read_rows(rows, filters.time_field, size, cursor)
+        return read_rows(rows, filters.time_field, self.page_rows, cursor)
 
     def _rows(self, page: RowPage, here: Here) -> Iterator[Row]:
         self.prepare(list(page.rows))
@@ -280,7 +277,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             live=live,
             toggle=here.with_(live="" if live else "1"),
             newer=here.with_(cursor=page.newer) if page.newer else "",
-            older=here.with_(cursor=page.older) if page.older else "",
+            older=_older(page, here),
             newest=link_to(here.pairs),
             exports=self._exports(filters, here),
             headings=[heading(column, here) for column in self.columns],
@@ -318,3 +315,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             "raw": json_block(self.raw(row)),
         }
         return super().render_change_form(request, context, *args, **kwargs)
+
+
+def _older(page: RowPage, here: Here) -> str:
+    return here.with_(cursor=page.older) if page.older else ""

@@ -106,15 +106,13 @@ class ProxyEntryAdmin(Explorer):
             ),
         ]
 
-    def _read(
-        self, request: HttpRequest, filters: StreamFilterSet, size: int
-    ) -> RowPage:
+    def _read(self, request: HttpRequest, filters: StreamFilterSet) -> RowPage:
         """Return the rows, in the order that the API would give them."""
         form = ProxyPageForm(request.GET)
         require_valid(form, filters.form)
         if form.newest_first:
-            return super()._read(request, filters, size)
-        return sorted_rows(filters.qs, form.order, size)
+            return super()._read(request, filters)
+        return sorted_rows(filters.qs, form.order, self.page_rows)
 
     def prepare(self, rows: list[Any]) -> None:
         """Look up what the users are called."""

@@ -82,6 +82,27 @@ def test_a_live_list_follows_its_filter_and_holds_at_times(
     expect(rows).to_have_count(5)
 
 
+def test_a_live_list_leaves_out_nothing_of_much_that_came_while_it_held(
+    operator: Operator,
+):
+    def arrived(*numbers: int) -> None:
+        now, host = moment(), "much.test"
+        rows = [proxy(host=host, path=f"/{n}", timestamp=now) for n in numbers]
+        operator.send("proxy", *rows)
+
+    page, rows = operator.page, operator.rows
+    arrived(0)
+    page.goto(f"{page.url}events/proxyentry/?host=much.test&live=1")
+    expect(rows).to_have_count(1)
+    rows.first.hover()
+    expect(page.locator("[data-live]")).to_contain_text("held")
+    arrived(*range(1, 131))
+    page.mouse.move(5, 5)
+    expect(rows).to_have_count(100, timeout=10_000)
+    page.get_by_role("link", name="Older").click()
+    expect(rows).to_have_count(31)
+
+
 def test_charts_have_a_table_whose_rows_lead_on_by_keyboard(operator: Operator):
     operator.send("proxy", proxy(host="only.internal", timestamp=moment()))
     page = operator.page

@@ -118,7 +118,7 @@ def in_order(model: Any) -> list[str]:
 def test_older_and_newer_lead_over_every_row_once_while_others_come_in(
     site: Client, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(explorer, "PAGE_ROWS", 7)
+    monkeypatch.setattr(explorer.Explorer, "page_rows", 7)
     for address, model in PAGES.items():
         expected = in_order(model)
         text = text_of(site, address)
@@ -242,9 +242,10 @@ def test_one_of_several_activities_can_be_taken_away(site: Client):
 def test_a_page_that_follows_asks_for_the_newest_rows_alone(
     site: Client, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(explorer, "LIVE_ROWS", 5)
+    monkeypatch.setattr(explorer.Explorer, "page_rows", 5)
     for address, model in PAGES.items():
         text = text_of(site, f"{address}?live=1&fragment=rows")
+        assert link(text, "next") == link(text_of(site, f"{address}?live=1"), "next")
         assert keys(text) == in_order(model)[:5]
         assert "<html" not in text
         assert "fragment" not in text
@@ -255,7 +256,7 @@ def test_a_page_that_follows_asks_for_the_newest_rows_alone(
 def test_older_rows_are_not_followed_until_one_is_back_at_the_newest(
     site: Client, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(explorer, "PAGE_ROWS", 7)
+    monkeypatch.setattr(explorer.Explorer, "page_rows", 7)
     older = link(text_of(site, f"{PROXY_PAGE}?live=1"), "next")
     text = text_of(site, f"{PROXY_PAGE}{older}")
     assert "data-live" not in text

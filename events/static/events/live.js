@@ -1,34 +1,27 @@
-/* Follows a list: asks for its newest rows and puts in what is not there yet. */
+/* Follows a list: asks for its newest page over and over. */
 "use strict";
 (function () {
   const said = document.querySelector("[data-live]");
   const body = document.querySelector("#result_list tbody");
+  const pager = document.querySelector(".pager");
   if (!said || !body) return;
   const wait = 2500;
-  const most = 500;
   let held = false;
 
   function clock() {
     return new Date().toISOString().slice(11, 19);
   }
 
-  /* Rows may come late, between others: each is put after the one it follows. */
-  function merge(found) {
-    const here = new Map([...body.rows].map((row) => [row.dataset.key, row]));
-    let above = null;
-    let count = 0;
-    for (const row of found) {
-      const known = here.get(row.dataset.key);
-      if (!known) {
-        row.classList.add("new");
-        if (above) above.after(row);
-        else body.prepend(row);
-        count += 1;
-      }
-      above = known || row;
-    }
-    while (body.rows.length > most) body.lastElementChild.remove();
-    return count;
+  /* The list is the newest page, whole: no row between is left out, late ones come in. */
+  function show(page) {
+    const here = new Set([...body.rows].map((row) => row.dataset.key));
+    const found = [...page.querySelectorAll("tbody tr")];
+    const added = found.filter((row) => !here.has(row.dataset.key));
+    if (!added.length) return false;
+    for (const row of added) row.classList.add("new");
+    body.replaceChildren(...found);
+    pager.replaceChildren(...page.querySelector(".pager").children);
+    return true;
   }
 
   async function ask() {
@@ -38,16 +31,16 @@
     const answer = await fetch(address, { headers: { Accept: "text/html" } });
     if (answer.redirected) throw new Error("sign in again");
     if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
-    const holder = document.createElement("table");
-    holder.innerHTML = await answer.text();
-    return holder.querySelectorAll("tbody tr");
+    const page = document.createElement("div");
+    page.innerHTML = await answer.text();
+    return page;
   }
 
   async function poll() {
     if (!document.hidden && !held) {
       try {
-        const rows = await ask();
-        if (!held && merge(rows)) {
+        const page = await ask();
+        if (!held && show(page)) {
           document.querySelector(".nothing")?.remove();
           document.dispatchEvent(new Event("explorer:new"));
         }
