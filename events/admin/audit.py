@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from django.contrib import admin
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,7 +21,9 @@ from events.audit.rows import detail_row
 from events.audit.specs import all_specs
 from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.adminsite.look import instant
+from meshmgmt.core.roles import writes
 
 _LEFT: Final = ["peer.group.delete", "resource.group.delete"]
 
@@ -134,15 +137,14 @@ class AuditEventAdmin(Explorer):
             "all of the same request": ("search", row.request_id),
         }
 
-    def see_also(self, row: AuditEvent) -> SafeString:
+    def see_also(self, request: HttpRequest, row: AuditEvent) -> SafeString:
         compare = f"{reverse('admin-compare')}{link_to({'event': str(row.pk)})}"
-        revert = reverse("admin-audit-revert", args=[row.pk])
-        link = '<a href="{}">{}</a>'
-        return joined(
-            super().see_also(row),
-            format_html(link, compare, "the configuration before and after"),
-            format_html(link, revert, "take it back"),
-        )
+        ways = {compare: "the configuration before and after"}
+        if writes(viewer_of(request).role):
+            revert = reverse("admin-audit-revert", args=[row.pk])
+            ways[revert] = "take it back"
+        links = (format_html('<a href="{}">{}</a>', *way) for way in ways.items())
+        return joined(super().see_also(request, row), *links)
 
     def raw(self, row: AuditEvent) -> dict[str, Any]:
         return detail_row(row)

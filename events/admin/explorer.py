@@ -93,7 +93,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         """Return what leads from a row to others: by text, the filter and its value."""
         raise NotImplementedError
 
-    def see_also(self, row: Any) -> SafeString:
+    def see_also(self, request: HttpRequest, row: Any) -> SafeString:
         """Return links to the lists that lead on from a row."""
         return joined(
             *(
@@ -309,7 +309,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             "facts": present(
                 [
                     *self.facts(row, ObjectPages(request)),
-                    Fact("See also", self.see_also(row)),
+                    Fact("See also", self.see_also(request, row)),
                 ]
             ),
             "raw": json_block(self.raw(row)),

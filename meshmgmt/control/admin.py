@@ -26,7 +26,7 @@ from meshmgmt.control.maps import MapStore
 from meshmgmt.control.models import JobStatus, PeerJob, ProxyToken
 from meshmgmt.control.rendering import Table, tables
 from meshmgmt.control.server import figures
-from meshmgmt.control.services.jobs import job_create
+from meshmgmt.control.services.jobs import check_peer, job_create
 from meshmgmt.control.services.proxies import MAX_DAYS, proxy_tokens
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation
@@ -93,11 +93,17 @@ def jobs_page(request: HttpRequest, peer_id: str) -> HttpResponse:
     if asks and form.ask(peer):
         messages.success(request, "The peer is asked for a debug bundle.")
         return redirect("admin:control_jobs", peer.pk)
+    refusal = ""
+    try:
+        check_peer(peer)
+    except ServiceError as error:
+        refusal = error.message
     facts: dict[str, Any] = {
         **admin.site.each_context(request),
         "title": f"Debug bundles of {peer.name}",
         "peer": peer,
         "form": form if may(request, MODULE, Operation.CREATE) else None,
+        "refusal": refusal,
         "jobs": shown_jobs(peer),
     }
     return TemplateResponse(request, "admin/control/jobs.html", facts)

@@ -67,6 +67,13 @@ def allowed(role: str, module: str, operation: Operation) -> bool:
 
 
 @cache
+def writes(role: str) -> bool:
+    """Tell whether `role` may change anything at all."""
+    operations = {Operation.CREATE, Operation.UPDATE, Operation.DELETE}
+    return any(operations & PERMISSIONS.get((role, name), set()) for name in MODULES)
+
+
+@cache
 def permissions_of(role: str) -> Mapping[str, Mapping[str, bool]]:
     """Return `{module: {operation: allowed}}`, as `/api/users/current` shows it."""
     return {

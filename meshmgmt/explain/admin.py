@@ -5,15 +5,14 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.db.models import Model, Q
 from django.http import Http404, HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse_lazy
 
 from dns.content import RECORD_TYPES
-from events.admin.names import Kinds, suggestions
-from groups.models import Group, GroupPeer
-from meshmgmt.access.models import Policy
+from events.admin.here import Here
+from events.admin.names import Kinds, Names, Unclear, meant, suggestions
+from groups.models import GroupPeer
 from meshmgmt.api.permissions import check_page
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound, ServiceError
@@ -21,7 +20,6 @@ from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import name_explanation, peer_dns
 from meshmgmt.explain.findings import findings, is_behind
 from meshmgmt.explain.graphing import (
-    FOCUS,
     WIDTH,
     access_graph,
     members,
@@ -33,8 +31,8 @@ from meshmgmt.explain.lint.finding import Finding, Severity
 from meshmgmt.explain.live import LiveAnswer, ask_all
 from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_of
 from meshmgmt.explain.resolution.render import ENDS
-from meshmgmt.inventory.models import NetworkResource, Peer
-from meshmgmt.inventory.selectors import only_one, peer_known_as
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.selectors import peer_known_as
 from meshmgmt.mesh.graph import Edge, Graph
 from meshmgmt.mesh.reach import LAST_PORT, PROTOCOLS
 
@@ -55,8 +53,6 @@ PAGES: Final = {
     "resource": "admin:inventory_networkresource_change",
     "route": "admin:access_route_change",
 }
-
-_KINDS: Final[tuple[type[Model], ...]] = (Group, Policy, NetworkResource, Peer)
 
 
 def suggesting(name: str) -> dict[str, Any]:
@@ -233,30 +229,36 @@ class FocusForm(forms.Form):
         widget=forms.TextInput(attrs=suggesting("focus")),
     )
 
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.GET)
+        self.request = request
+
     def clean_focus(self) -> str:
-        """Find what the text means."""
+        """Find what the text means; where it fits several, lead to each."""
         text = self.cleaned_data["focus"]
-        # The first kind that knows the text: most have names of their own.
-        for kind in _KINDS if text else ():
-            found = kind._default_manager.filter(Q(pk=text) | Q(name=text))
-            if found.exists():
-                try:
-                    return str(only_one(found, FOCUS, text).pk)
-                except ServiceError as error:
-                    raise forms.ValidationError(error.message) from error
-        if text:
-            raise forms.ValidationError(NotFound.of(FOCUS, text).message)
-        return ""
+        if not text:
+            return ""
+        try:
+            names, kinds = Names(self.request), _SUGGESTED["focus"]
+            return meant(names, kinds, text, {}, lambda _word: False)
+        except Unclear as error:
+            label, here = str(self.fields["focus"].label), Here(self.request.GET)
+            raise forms.ValidationError(error.shown("focus", label, here)) from error
 
 
 def graph_page(request: HttpRequest) -> TemplateResponse:
     """Show who may begin what with whom: a table, and a picture of the same."""
     check_page(request, "policies")
-    form = FocusForm(request.GET)
+    form = FocusForm(request)
     facts: dict[str, Any] = {"form": form, "width": WIDTH}
-    if form.is_valid():
-        with read_snapshot():
-            drawn = access_graph(form.cleaned_data["focus"])
+    drawn = None
+    try:
+        if form.is_valid():
+            with read_snapshot():
+                drawn = access_graph(form.cleaned_data["focus"])
+    except NotFound as error:
+        form.add_error("focus", error.message)
+    if drawn is not None:
         facts |= {"graph": drawn, "picture": picture(drawn), "rows": rows(drawn)}
         used = {id_ for edge in drawn.edges for id_ in edge.ends}
         facts["unused"] = [each for each in drawn.nodes if each.id not in used]

@@ -208,3 +208,15 @@ def test_only_those_who_read_settings_and_events_see_it():
     assert client.get(PATH).status_code == 200
     client.force_login(person("user"))
     assert client.get(PATH).status_code in (302, 403)
+
+
+def test_who_changes_nothing_is_not_offered_to_take_anything_back(api: Api):
+    first = now()
+    ok(api.post("/api/groups", {"name": "new"}))
+    event = AuditEvent.objects.order_by("-pk")[0]
+    page = f"/admin/events/auditevent/{event.pk}/change/"
+    client = Client()
+    for role, offered in (("owner", True), ("network_admin", True), ("auditor", False)):
+        client.force_login(person(role))
+        for text in (compared(client, first), client.get(page).content.decode()):
+            assert (f"/auditevent/{event.pk}/take-back/" in text) is offered

@@ -15,7 +15,7 @@ from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_delete
 from tests.admin.signed_in import client_of
 from tests.api_client import Answer, Api
-from tests.factories import Trail, peer
+from tests.factories import Trail, changed, peer
 from tests.people import api_as, api_of, person
 from tests.resource_contract import ok
 
@@ -306,6 +306,22 @@ def test_page_of_a_peer_leads_to_its_bundles_and_shows_what_became_of_them():
     assert "k&lt;e&gt;y" in shown
     assert "succeeded" in shown
     assert "ann" in shown
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"version": "0.59.3"}, "has version 0.59.3; jobs need 0.64.0 or newer"),
+        ({"connected": False}, "the peer is not connected"),
+    ],
+)
+def test_page_offers_no_form_for_a_peer_that_cannot_be_asked(
+    facts: dict[str, Any], reason: str
+):
+    machine = changed(connected(), **facts)
+    shown = client_of(person("owner")).get(page_of(machine)).content.decode()
+    assert reason in shown
+    assert "Ask for it" not in shown
 
 
 def test_page_is_read_by_auditors_and_closed_to_network_admins():

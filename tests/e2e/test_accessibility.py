@@ -455,3 +455,17 @@ def test_no_page_that_asks_before_a_deed_bars_anybody(site: Site):
         key.replace("/change/", "/rotate/"),
     ):
         assert findings(page, asking) == []
+
+
+def test_a_list_on_a_phone_is_sorted_and_chosen_whole(site: Site):
+    page = site.page(PHONE)
+    page.goto("/admin/access/policy/")
+    page.locator("#result_list thead").get_by_role("link", name="Name").click()
+    page.wait_for_url("**/?o=*")
+    names = page.locator("#result_list tbody th a").all_inner_texts()
+    assert names in (sorted(names), sorted(names, reverse=True))
+    page.locator("#action-toggle").check()
+    boxes = page.locator("#result_list tbody input[type=checkbox]")
+    expect(page.locator("#result_list tbody input:checked")).to_have_count(
+        boxes.count()
+    )

@@ -6,6 +6,7 @@ from django.test import Client
 from groups.models import Group
 from meshmgmt.access.models import PolicyRule
 from meshmgmt.core import clock
+from meshmgmt.core.ids import new_id
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.factories import group, peer, peers, rule
@@ -86,16 +87,18 @@ def test_where_either_may_begin_arrows_are_at_both_ends(
 
 
 def test_the_page_looks_at_what_a_name_means(sql: PolicyRule, client: Client):
-    peer("twin")
-    peer("twin")
+    twins = peer("twin"), group("twin")
     told = {
         "dbs": "Only what is about group <strong><bdi>dbs</bdi></strong>",
         "web": "Only what is about peer <strong><bdi>web</bdi></strong>",
-        "nowhere": "&#x27;nowhere&#x27; was not found",
-        "twin": "are known as &#x27;twin&#x27;; give an id",
+        "nowhere": "no object is called “nowhere”",
+        new_id(): "was not found",
+        "twin": "“twin” fits several. Which one?",
     }
     for focus, text in told.items():
         assert text in client.get(f"{PAGE}?focus={focus}").content.decode()
+    text = client.get(f"{PAGE}?focus=twin").content.decode()
+    assert all(f'<a href="?focus={one.pk}">' in text for one in twins)
 
 
 def test_the_page_of_a_policy_says_who_may_do_what_and_what_would_be_lost(

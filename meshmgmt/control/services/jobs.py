@@ -49,7 +49,7 @@ def job_create(*, peer_id: str, parameters: Parameters) -> PeerJob:
     with account_write():
         peer = found(Peer, peer_id, kind="peer")
         raise_field_errors(bundle_errors(parameters))
-        _check_peer(peer)
+        check_peer(peer)
         job = PeerJob.objects.create(
             peer=peer,
             triggered_by=context.current().actor.id,
@@ -64,7 +64,8 @@ def job_create(*, peer_id: str, parameters: Parameters) -> PeerJob:
         return job
 
 
-def _check_peer(peer: Peer) -> None:
+def check_peer(peer: Peer) -> None:
+    """Raise PreconditionFailed or BadRequest, as `job_create` does, for its peer."""
     if not supports(peer.version, SINCE):
         version = peer.version or "that is not known"
         text = f"the peer's client has version {version}; jobs need {SINCE} or newer"
