@@ -76,6 +76,14 @@ _SPREAD: Final = (
     "the streams of this database are spread over workers: restore into one that has them"
     " whole, then spread them"
 )
+_OTHERS: Final = (
+    "the database has other migrations than the file: restore into a new database without"
+    " tables"
+)
+_MIGRATE: Final = (
+    "; where a restore of it was cut off after its rows,"
+    f" `{PROGRAM} migrate` does the rest"
+)
 _REFUSED: Final = "the database refused the rows; nothing was kept"
 
 
@@ -185,14 +193,7 @@ def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
         found = tables(schema.models_at(heads))
         _refuse_other(archive, found)
         archive.check(checking)
-        if schema.is_new():
-            # Not further: later migrations must find the rows that they are to change.
-            schema.migrate_to(heads)
-        if not schema.is_at(heads):
-            raise BackupError(
-                "the database has other migrations than the file: restore into a new"
-                " database without tables"
-            )
+        _make_tables(heads, found)
         quiet = context.scope(unattended=True)  # tables of today may be missing
         with quiet, _faults_told(_REFUSED), account_write():
             _lift_limit()
@@ -205,6 +206,26 @@ def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
     call_command("migrate", verbosity=0)
     changes.begin()  # above every serial that an agent may have
     return archive.manifest
+
+
+def _make_tables(heads: schema.Heads, found: list[Table]) -> None:
+    """Bring a database to the schema of the file: a new one, or what a kill left of it.
+
+    Not further: later migrations must find the rows that they are to change. Raises
+    BackupError for one that has other migrations, or data.
+    """
+    if schema.is_at(heads):
+        return
+    if not schema.leads_to(heads):
+        raise BackupError(f"{_OTHERS}{_cut_off()}")
+    there = connection.introspection.table_names()
+    _refuse_data([table for table in found if table.name in there])
+    schema.migrate_to(heads)
+
+
+def _cut_off() -> str:
+    """Say what to do after a kill between the rows and the last migration."""
+    return "" if schema.is_at(schema.newest()) else _MIGRATE
 
 
 def _refuse_other(archive: Archive, found: list[Table]) -> None:
@@ -231,7 +252,7 @@ def _refuse_data(found: list[Table]) -> None:
         shown = ", ".join(f"{data[name]} in {name}" for name in largest)
         raise BackupError(
             f"the database holds data already (most: {shown}); restore fills empty"
-            " ones only"
+            f" ones only{_cut_off()}"
         )
 
 

@@ -63,22 +63,29 @@ def newest() -> dict[str, str]:
     return dict(sorted(MigrationLoader(None).graph.leaf_nodes()))
 
 
-def is_new() -> bool:
-    """Tell whether the database has no tables of ours."""
-    return not MigrationLoader(connection).applied_migrations
-
-
 def is_at(heads: Heads) -> bool:
     """Tell whether the database has the migrations up to these and no other."""
+    wanted, applied = _migrations(heads)
+    return wanted == applied
+
+
+def leads_to(heads: Heads) -> bool:
+    """Tell whether all migrations that the database has are among those up to these."""
+    wanted, applied = _migrations(heads)
+    return applied <= wanted
+
+
+def _migrations(heads: Heads) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Return those up to the heads, and those that the database has."""
     loader = MigrationLoader(connection)
     wanted = {
         node for head in heads.items() for node in loader.graph.forwards_plan(head)
     }
-    return wanted == set(loader.applied_migrations)
+    return wanted, set(loader.applied_migrations)
 
 
 def migrate_to(heads: Heads) -> None:
-    """Make the tables of a new database; what rooms add after a migration is not."""
+    """Make the tables that are missing; what rooms add after a migration is not."""
     MigrationExecutor(connection).migrate(list(heads.items()))
 
 

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
 from dns.models import Zone
@@ -330,6 +330,26 @@ def test_a_file_of_an_older_schema_is_brought_to_the_newest(
         assert Zone.objects.count() == len(rows(OLD, "dns_zone"))
 
 
+def test_a_restore_that_was_cut_off_while_it_made_the_tables_goes_on(beside: Elsewhere):
+    with beside(KIND):
+        schema.migrate_to({"groups": "0001_initial"})
+        run("restore", OLD)
+        assert schema.is_at(schema.newest())
+        assert Zone.objects.count() == len(rows(OLD, "dns_zone"))
+
+
+def test_of_a_restore_that_was_cut_off_after_its_rows_it_is_told_what_to_do(
+    beside: Elsewhere,
+):
+    with beside(KIND):
+        run("restore", OLD)
+        call_command("migrate", "accounts", "0001", verbosity=0)
+        with pytest.raises(CommandError, match="migrate` does the rest"):
+            run("restore", OLD)
+        call_command("migrate", verbosity=0)
+        assert Zone.objects.count() == len(rows(OLD, "dns_zone"))
+
+
 def whole_with(table: str, more: str) -> Body:
     """Return the tables of `OLD` when one has a column more."""
     tables: Body = manifest(OLD)["tables"]
@@ -369,7 +389,7 @@ def test_a_faulty_file_is_refused_before_anything_is_written(
             make(file := tmp_path / f"faulty {number}")
             with pytest.raises(CommandError, match=sentence):
                 run("restore", file)
-            assert schema.is_new(), sentence
+            assert schema.is_at({}), sentence
 
 
 @pytest.mark.slow

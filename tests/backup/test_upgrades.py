@@ -1,11 +1,19 @@
 """A database of an earlier version comes to the newest schema with all that is in it."""
 
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.db import connection
 
 from meshmgmt.backup import schema
+from meshmgmt.serving.management.commands import migrate
 from tests.api_client import Api
 from tests.backup.files import OLD, SCHEMAS, TOKEN, manifest, rows, run
 from tests.databases import KIND, Elsewhere
@@ -74,3 +82,46 @@ def test_readiness_names_migrations_that_are_missing(beside: Elsewhere):
         assert answer.status == 503
         assert answer.json["checks"]["migrations"] == "failed"
         assert "first movingin.0001_initial: run migrate" in answer.body.decode()
+
+
+@contextmanager
+def reading_users() -> Iterator[Any]:
+    """Read the users' table in a transaction of another session; yields its cursor."""
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("BEGIN; SELECT count(*) FROM accounts_user")
+            yield cursor
+    finally:
+        other.close()
+
+
+@pytest.mark.postgresql
+def test_a_migration_waits_for_who_reads_a_table_and_then_goes_on(beside: Elsewhere):
+    told = StringIO()
+    with beside(KIND, migrated=True):
+        call_command("migrate", "accounts", "0001", verbosity=0)
+        with reading_users() as reader, ThreadPoolExecutor() as pool:
+            letting_go = pool.submit(lambda: (time.sleep(4), reader.execute("COMMIT")))
+            call_command("migrate", stdout=told, stderr=told)
+            letting_go.result()
+        assert schema.is_at(schema.newest())
+    assert "a table is in use by others: " in told.getvalue()
+    assert "trying again" in told.getvalue()
+
+
+@pytest.mark.postgresql
+def test_a_migration_that_waited_in_vain_names_who_holds_the_table(
+    beside: Elsewhere, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(migrate, "PATIENCE_SECONDS", 3.0)
+    with beside(KIND, migrated=True):
+        call_command("migrate", "accounts", "0001", verbosity=0)
+        with reading_users() as reader:
+            reader.execute("SELECT pg_backend_pid()")
+            [pid] = reader.fetchone()
+            with pytest.raises(CommandError, match=rf"\(pid {pid}, for \d+ s\)"):
+                call_command("migrate", verbosity=0)
+            reader.execute("COMMIT")
+        call_command("migrate", verbosity=0)
+        assert schema.is_at(schema.newest())
