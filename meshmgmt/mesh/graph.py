@@ -223,10 +223,12 @@ def neighbours(mesh: Mesh, peer_id: str) -> Neighbours | None:
     for entry in mesh.policies.about(peer_id):
         rule, both = entry.rule, entry.rule.bidirectional
         sends, takes = entry.sources.mask & own, entry.destinations.mask & own
+        # Both ways within the same groups: what is said of destinations holds the rest.
+        within = sends and both and rule.sources == rule.destinations
         for outward, holds, side in (
             (True, sends, rule.destinations),
-            (True, takes and both, rule.sources),
-            (False, takes, rule.sources),
+            (True, takes and both and not within, rule.sources),
+            (False, takes and not within, rule.sources),
             (False, sends and both, rule.destinations),
         ):
             if holds:

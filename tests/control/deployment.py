@@ -152,9 +152,10 @@ def deployed(
     *,
     everybody_allowed: bool = True,
     command: tuple[str, ...] = (),
+    content: str = "owner",
 ) -> Iterator[Deployment]:
     """Yield a running deployment over an empty account whose peers see each other."""
-    with running_server(folder, extra, "owner", command) as server:
+    with running_server(folder, extra, content, command) as server:
         deployment = Deployment(server)
         if everybody_allowed:
             allow_everything(deployment)

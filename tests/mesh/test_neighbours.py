@@ -41,6 +41,13 @@ def test_where_either_may_begin_both_reach_and_are_reached():
         assert len(told.reaches) == len(told.reached_by) == 1
 
 
+def test_a_rule_within_one_group_is_told_once():
+    snapshot = account(rule("office", side("staff"), side("staff")))
+    told = found(snapshot, "a")
+    assert len(told.reaches) == len(told.reached_by) == 1
+    assert [s.id for s in told.reached_by[0].others[0].some] == ["b"]
+
+
 def test_what_is_routed_begins_nothing_and_is_no_destination_as_a_source():
     snapshot = account(rule("r", side("staff", "lan"), side("servers", "lan")))
     groups = [
