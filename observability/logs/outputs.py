@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO, Final, TextIO, cast
+from typing import Any, BinaryIO, Final, TextIO, cast
 
 from meshmgmt.core.locks import locked
 
@@ -59,6 +59,24 @@ class StreamOutput(Reporting, logging.StreamHandler[TextIO]):
     """Standard error or output."""
 
 
+class _Whole(io.FileIO):
+    """Writes all that it is given, or raises OSError.
+
+    A part that a full disk took stands alone: what comes next begins a line.
+    """
+
+    _in_line = False
+
+    def write(self, data: Any) -> int:
+        """Write in one call, so that lines of several processes never mix."""
+        line = b"\n" + bytes(data) if self._in_line else bytes(data)
+        written = super().write(line)
+        self._in_line = 0 < written < len(line)
+        if written < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return len(data)
+
+
 class LogFile(Reporting, logging.handlers.WatchedFileHandler):
     """A file appended to by several processes, which logrotate may rename.
 
@@ -78,7 +96,7 @@ class LogFile(Reporting, logging.handlers.WatchedFileHandler):
     def _open(self) -> io.TextIOWrapper:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        raw = io.FileIO(os.open(self.path, flags, 0o640), "a")
+        raw = _Whole(os.open(self.path, flags, 0o640), "a")
         # Nothing is kept back: what a full disk refused must not be written later.
         return io.TextIOWrapper(
             cast("BinaryIO", raw),

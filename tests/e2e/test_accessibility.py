@@ -24,7 +24,8 @@ from tests.servers import GUNICORN, Server, free_port, running_server
 # What people click does not differ by database.
 pytestmark = [*needs_a_browser, pytest.mark.sqlite]
 
-DESKTOP, PHONE = 1440, 390
+DESKTOP, PHONE, NARROW = 1440, 390, 320
+"""Pixels; the last is a desktop at 400 % (WCAG 2.2, 1.4.10)."""
 PARTS: Final = 4
 """The walk over all pages in parts, which workers share."""
 LONG: Final = "x" * 250
@@ -138,11 +139,13 @@ def findings(page: Page, address: str = "", leaving_out: str = "") -> list[str]:
     found = []
     for theme in THEMES:
         page.emulate_media(color_scheme=theme)
-        for width in (DESKTOP, PHONE):
+        for width in (DESKTOP, NARROW):
             page.set_viewport_size({"width": width, "height": 800})
             rules = COLOURS if theme == "dark" else None
             wrong = violations(page, rules, leaving_out)
             found += [f"{theme} {width} {text}" for text in wrong]
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append(f"{width} {page.url} scrolls sideways")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": DESKTOP, "height": 800})
     return found
@@ -222,7 +225,7 @@ def test_names_of_250_characters_bar_nobody_and_widen_no_page(site: Site):
     send(page, "[name=_save]")
     for address in (*renamed, "/admin/access/policy/", "/admin/dns/zone/lint/"):
         assert findings(page, address) == []
-        for width in (DESKTOP, PHONE):
+        for width in (DESKTOP, NARROW):
             page.set_viewport_size({"width": width, "height": 800})
             page.goto(address)
             wide = page.evaluate("document.documentElement.scrollWidth")
@@ -469,3 +472,33 @@ def test_a_list_on_a_phone_is_sorted_and_chosen_whole(site: Site):
     expect(page.locator("#result_list tbody input:checked")).to_have_count(
         boxes.count()
     )
+
+
+def test_fields_that_are_looked_up_have_the_focus_in_sight_and_tell_their_faults(
+    site: Site,
+):
+    page = site.page()
+    page.goto("/admin/accounts/accesstoken/add/")
+    expect(page.locator("[role=combobox][aria-labelledby]").first).to_be_focused()
+    page.goto("/admin/access/route/add/")
+    send(page, "[name=_save]")
+    field = page.get_by_label("Groups", exact=True).and_(page.locator("[type=search]"))
+    expect(field).to_have_attribute("aria-invalid", "true")
+    parts = str(field.get_attribute("aria-describedby")).split()
+    told = [page.locator(f"#{part}").inner_text() for part in parts]
+    assert "at least one group" in " ".join(told)
+    field.focus()
+    box = page.locator(".select2-container--focus .select2-selection--multiple")
+    expect(box).to_have_css("outline-style", "solid")
+
+
+def test_rows_that_come_and_go_take_the_focus_along(site: Site):
+    page = site.page()
+    page.goto("/admin/dns/zone/add/")
+    add = page.get_by_role("button", name="Add another Record")
+    add.press("Enter")
+    add.press("Enter")
+    expect(page.locator("#id_records-2-name")).to_be_focused()
+    page.get_by_role("button", name="Remove added row 3").press("Enter")
+    expect(add).to_be_focused()
+    expect(page.get_by_role("button", name="Remove added row")).to_have_count(2)

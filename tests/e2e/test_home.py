@@ -50,7 +50,16 @@ def test_the_page_renews_itself_and_a_number_leads_to_its_list(
     after = str(int(before) + 1)
     expect(keys).to_contain_text(after)
     expect(keys).to_be_focused()
+    # What is new stands before what had the focus.
+    change = page.locator("#content a[href*='/auditevent/']").first
+    meant = str(change.get_attribute("href"))
+    change.focus()
+    end_soon("another")
+    page.clock.run_for(LATER)
+    expect(keys).to_contain_text(str(int(after) + 1))
+    expect(page.locator(f"#content a[href='{meant}']")).to_be_focused()
     keys.press("Enter")
+    after = str(int(after) + 1)
     expect(page.locator(".paginator")).to_contain_text(after)
     expect(page.locator("#result_list")).to_contain_text("soon")
 

@@ -6,6 +6,7 @@ import logging
 import os
 import pwd
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -150,6 +151,29 @@ def test_a_full_disk_is_counted_and_said_once(
         handler.close()
     assert lost._value.get() == before + 3
     assert capsys.readouterr().err.count("No space left on device") == 1
+
+
+def test_what_a_full_disk_took_a_part_of_is_lost_and_mixes_with_no_other(
+    tmp_path: Path,
+):
+    lost = instruments.counter("mesh.log.write.errors.total")
+    before, handler = lost._value.get(), outputs.LogFile(tmp_path / "app.log")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler.emit(record("first"))
+    handler.flush()
+    size = handler.path.stat().st_size
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, limits[1]))
+        handler.emit(record("half of it " * 10))
+        handler.emit(record("nothing of it"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    handler.emit(record("whole"))
+    handler.close()
+    lines = handler.path.read_text().splitlines()
+    assert [lines[0], lines[-1]] == ["first", "whole"]
+    assert len(lines) == 3
+    assert lost._value.get() == before + 2
 
 
 @pytest.mark.parametrize("target", ["/proc/nowhere/app.log", "/dev"])

@@ -1,4 +1,5 @@
-/* Names for what Select2 makes of a select: it does not take its label over. */
+/* What Django's scripts leave to be done for the keyboard and for screen readers: names,
+   faults and the focus for what Select2 makes of a select, and rows that come and go. */
 "use strict";
 (function () {
   function nameOf(select) {
@@ -10,9 +11,15 @@
     const box = select.nextElementSibling;
     const list = box.querySelector("ul.select2-selection__rendered");
     const combobox = box.querySelector("[role=combobox]");
+    const control = list ? box.querySelector(".select2-search__field") : combobox;
+    for (const name of ["aria-invalid", "aria-describedby"]) {
+      if (select.hasAttribute(name)) control.setAttribute(name, select.getAttribute(name));
+    }
+    // The script that puts it into a form's first field came before Select2.
+    if (document.activeElement === select) control.focus();
     if (list) {
       list.setAttribute("role", "presentation"); // it holds more than list items
-      box.querySelector(".select2-search__field").setAttribute("aria-label", nameOf(select));
+      control.setAttribute("aria-label", nameOf(select));
       return;
     }
     const value = box.querySelector(".select2-selection__rendered");
@@ -30,11 +37,36 @@
 
   window.addEventListener("load", () => {
     if (!window.django || !window.django.jQuery) return;
-    window.django.jQuery(labelAll); // after the functions that make the widgets
+    // After the functions that make the widgets.
+    window.django.jQuery(() => {
+      labelAll();
+      document.querySelectorAll(".inline-group").forEach(labelRows);
+    });
     window.django.jQuery(document).on("select2:open", (event) => {
       const field = document.querySelector(".select2-dropdown .select2-search__field");
       if (field) field.setAttribute("aria-label", nameOf(event.target));
     });
   });
-  document.addEventListener("formset:added", () => setTimeout(labelAll));
+
+  /* The rows that were added, and what takes each of them away again. */
+  function labelRows(group) {
+    group.querySelectorAll(".inline-deletelink").forEach((link, place) => {
+      link.setAttribute("aria-label", `Remove added row ${place + 1}`);
+    });
+  }
+
+  document.addEventListener("formset:added", (event) => {
+    const row = event.target;
+    setTimeout(() => {
+      labelAll();
+      labelRows(row.closest(".inline-group"));
+      const fields = [...row.querySelectorAll("input, select, textarea, [role=combobox]")];
+      fields.find((field) => field.checkVisibility() && field.tabIndex >= 0)?.focus();
+    });
+  });
+  document.addEventListener("formset:removed", (event) => {
+    const group = document.getElementById(`${event.detail.formsetName}-group`);
+    labelRows(group);
+    group.querySelector(".add-row a, a.addlink")?.focus();
+  });
 })();

@@ -33,12 +33,18 @@
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   }
 
-  /* Puts the new content in place; a link that had the focus keeps it. */
+  /* What tells a link or a button from the others of its part. */
+  function mark(control) {
+    return control.getAttribute("href") || control.textContent.trim();
+  }
+
+  /* Puts the new content in place; a link or button that had the focus keeps it. */
   function show(part, anew) {
-    const links = () => [...part.querySelectorAll("a")];
-    const place = links().indexOf(document.activeElement);
+    const had = part.contains(document.activeElement) && mark(document.activeElement);
     part.replaceChildren(...document.importNode(anew, true).childNodes);
-    if (place >= 0 && links()[place]) links()[place].focus({ preventScroll: true });
+    if (!had) return;
+    const controls = [...part.querySelectorAll("a, button")];
+    controls.find((control) => mark(control) === had)?.focus({ preventScroll: true });
   }
 
   async function renew() {
