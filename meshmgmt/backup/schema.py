@@ -14,7 +14,6 @@ import orjson
 from django.apps.registry import Apps
 from django.core.management.color import no_style
 from django.db import connection, models
-from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Collate
@@ -23,6 +22,7 @@ from events.models import ProxyRollUp, RollUpGap, RollUpMark, TrafficRollUp
 from events.streams import partitions
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.backup.archive import CHUNK, BackupError, Content, Sum, Watched, chunks
+from meshmgmt.core.migrating import Executor
 from meshmgmt.core.queries import insert_rows
 
 Heads = Mapping[str, str]
@@ -69,6 +69,12 @@ def is_at(heads: Heads) -> bool:
     return wanted == applied
 
 
+def has(heads: Heads) -> bool:
+    """Tell whether the database has all migrations up to these, and maybe later ones."""
+    wanted, applied = _migrations(heads)
+    return wanted <= applied
+
+
 def leads_to(heads: Heads) -> bool:
     """Tell whether all migrations that the database has are among those up to these."""
     wanted, applied = _migrations(heads)
@@ -86,7 +92,7 @@ def _migrations(heads: Heads) -> tuple[set[tuple[str, str]], set[tuple[str, str]
 
 def migrate_to(heads: Heads) -> None:
     """Make the tables that are missing; what rooms add after a migration is not."""
-    MigrationExecutor(connection).migrate(list(heads.items()))
+    Executor(connection).migrate(list(heads.items()))
 
 
 def models_at(heads: Heads) -> Apps:

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
+from groups.models import Group
+from groups.services import group_create
 from meshmgmt.backup import schema
 from meshmgmt.serving.management.commands import migrate
 from tests.api_client import Api
@@ -125,3 +128,31 @@ def test_a_migration_that_waited_in_vain_names_who_holds_the_table(
             reader.execute("COMMIT")
         call_command("migrate", verbosity=0)
         assert schema.is_at(schema.newest())
+
+
+def test_a_migration_that_was_cut_off_before_it_was_recorded_is_run_again(
+    beside: Elsewhere, monkeypatch: pytest.MonkeyPatch
+):
+    def cut_off(*_args: str) -> None:
+        raise ConnectionAbortedError
+
+    with beside(KIND):
+        with monkeypatch.context() as patch:
+            patch.setattr(MigrationRecorder, "record_applied", cut_off)
+            with pytest.raises(ConnectionAbortedError):
+                call_command("migrate", "accounts", "0001", verbosity=0)
+        call_command("migrate", "accounts", "0001", verbosity=0)
+        assert "accounts_user" in connection.introspection.table_names()
+
+
+def test_a_version_whose_schema_was_brought_further_backs_up_what_it_knows(
+    beside: Elsewhere, tmp_path: Path
+):
+    """The way back from an upgrade is the version before, over the newer schema."""
+    with beside(KIND, migrated=True):
+        group_create(name="kept")
+        MigrationRecorder(connection).record_applied("accounts", "9999_later")
+        run("backup", tmp_path / "file")
+    with beside(KIND):
+        run("restore", tmp_path / "file")
+        assert Group.objects.filter(name="kept").exists()

@@ -4,10 +4,13 @@ import time
 from typing import Any, Final
 
 from django.core.management.base import CommandError
-from django.core.management.commands.migrate import Command as MigrateCommand
+from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 
 from events.streams.statements import fetched, lock_timeout
+from meshmgmt.core.migrating import Executor
+
+migrate.MigrationExecutor = Executor  # type: ignore[misc]  # the command has no other way
 
 LOCK_TIMEOUT: Final = "1s"
 """Whoever comes after a statement that waits for a table waits as long."""
@@ -23,7 +26,7 @@ _OTHERS: Final = """
 """
 
 
-class Command(MigrateCommand):
+class Command(migrate.Command):
     """Migrates as Django does; on PostgreSQL, tries again where others hold a table.
 
     Each migration is a transaction: those that are done stay done.
