@@ -10,7 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 from events.streams.statements import fetched, lock_timeout
 from meshmgmt.core.migrating import Executor
 
-migrate.MigrationExecutor = Executor  # type: ignore[misc]  # the command has no other way
+migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]  # no other way
 
 LOCK_TIMEOUT: Final = "1s"
 """Whoever comes after a statement that waits for a table waits as long."""
