@@ -53,7 +53,7 @@ class PartFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run ti
                 self._shown = list(rows.filter(pk__in=keys))
                 return self._shown
             found = (Q((f"{x}__icontains", self.search)) for x in self.searched)
-            rows = rows.filter(reduce(or_, found)) if self.search else rows
+            rows = rows.filter(reduce(or_, found, Q())) if self.search else rows
             self.total = rows.count()
             self.part = min(self.part, len(self.parts))
             start = (self.part - 1) * self.size

@@ -240,6 +240,11 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(
     assert not PolicyRule.objects.filter(pk=gone.pk).exists()
 
 
+def test_the_rules_of_a_page_have_no_search(client: Client, one: PolicyRule):
+    for page in (page_of(one.policy), "/admin/access/policy/add/"):
+        assert client.get(page, {"q": "x"}).status_code == 200
+
+
 def test_a_rule_that_is_gone_meanwhile_holds_up_no_other(
     client: Client, team: Group, one: PolicyRule
 ):

@@ -1,4 +1,5 @@
-/* Filters of an explorer: choices apply at once, what is empty stays out of the address. */
+/* Filters of an explorer: what is chosen by pointer applies at once, by keyboard at Enter
+   (arrows pass choices that nobody means); what is empty stays out of the address. */
 "use strict";
 (function () {
   const form = document.getElementById("filters");
@@ -7,20 +8,33 @@
   if (phone.matches) form.closest("details").open = false;
   const span = form.querySelector("[data-span]");
   const between = document.getElementById("between");
+  let keys = false;
+  document.addEventListener("keydown", () => (keys = true), true);
+  document.addEventListener("pointerdown", () => (keys = false), true);
+
+  function chosen() {
+    if (!keys) form.requestSubmit();
+  }
+
+  function entered(event) {
+    if (event.key === "Enter") form.requestSubmit();
+  }
 
   span.addEventListener("change", () => {
     const open = span.value === "between";
     between.hidden = between.disabled = !open;
     if (open) {
       span.removeAttribute("name");
-      between.querySelector("input").focus();
+      if (!keys) between.querySelector("input").focus();
     } else {
       span.name = "start_date";
-      form.requestSubmit();
+      chosen();
     }
   });
+  span.addEventListener("keyup", entered);
   for (const select of document.querySelectorAll("select[form=filters]")) {
-    select.addEventListener("change", () => form.requestSubmit());
+    select.addEventListener("change", chosen);
+    select.addEventListener("keyup", entered);
   }
   form.addEventListener("submit", () => {
     for (const input of form.elements) {

@@ -12,6 +12,14 @@
     return new Date().toISOString().slice(11, 19);
   }
 
+  /* What is read out changes with the state alone, not with each look. */
+  function tell(state, text, heard = text) {
+    said.textContent = text;
+    if (said.dataset.state === state) return;
+    said.dataset.state = state;
+    document.querySelector("[data-live-status]").textContent = heard;
+  }
+
   /* The list is the newest page, whole: no row between is left out, late ones come in. */
   function show(page) {
     const here = new Set([...body.rows].map((row) => row.dataset.key));
@@ -44,11 +52,9 @@
           document.querySelector(".nothing")?.remove();
           document.dispatchEvent(new Event("explorer:new"));
         }
-        said.textContent = `live, updated ${clock()} UTC`;
-        said.dataset.state = "on";
+        tell("on", `live, updated ${clock()} UTC`, "live");
       } catch (error) {
-        said.textContent = `live, but nothing comes: ${error.message}`;
-        said.dataset.state = "failed";
+        tell("failed", `live, but nothing comes: ${error.message}`);
       }
     }
     window.setTimeout(poll, wait);
@@ -56,10 +62,7 @@
 
   function hold(on) {
     held = on;
-    if (on) {
-      said.textContent = "live, held while you point at the list";
-      said.dataset.state = "held";
-    }
+    if (on) tell("held", "live, held while you point at the list");
   }
 
   body.addEventListener("mouseenter", () => hold(true));

@@ -14,22 +14,3 @@ document.addEventListener("DOMContentLoaded", () => {
     document.querySelector(`${empty} .select2-search__field`)?.focus();
   });
 });
-
-// A form that is on its way says so, and is not sent again.
-document.addEventListener("submit", (event) => {
-  const { target: form, submitter } = event;
-  if (!("busy" in form.dataset)) return;
-  if (form.ariaBusy === "true") {
-    event.preventDefault();
-    return;
-  }
-  form.ariaBusy = "true";
-  const text = submitter?.textContent;
-  if (submitter) submitter.textContent = form.dataset.busy;
-  // A page that comes back out of the browser's memory can be used again.
-  const restore = () => {
-    form.ariaBusy = null;
-    if (submitter) submitter.textContent = text;
-  };
-  window.addEventListener("pagehide", restore, { once: true });
-});

@@ -23,6 +23,7 @@ document.addEventListener("click", async (event) => {
   if (!button) {
     return;
   }
+  button.ariaLive = "polite";
   try {
     await copyText(button.dataset.copy);
     button.textContent = "Copied";

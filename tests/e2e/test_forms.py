@@ -1,0 +1,87 @@
+"""Forms of the admin site in a browser: sent once, left with a question, in reach."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
+from tests.servers import Server
+
+# What people click does not differ by database.
+pytestmark = [*needs_a_browser, pytest.mark.sqlite]
+
+
+@pytest.fixture
+def page(server: Server, browser: Browser) -> Iterator[Page]:
+    """Yield a page of the owner."""
+    page = browser.new_page(
+        base_url=server.url, viewport={"width": 1280, "height": 800}
+    )
+    page.goto("/admin/login/?next=/admin/")
+    sign_in(page, OWNER, owner_password(server))
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def zone(server: Server) -> str:
+    """Return the admin's address of a zone of its own."""
+    for known in server.ask("GET", "/api/dns/zones"):
+        server.ask("DELETE", f"/api/dns/zones/{known['id']}")
+    everybody = server.ask("GET", "/api/groups?name=All")[0]["id"]
+    body = {"name": "forms", "domain": "forms.test", "enabled": True}
+    body |= {"distribution_groups": [everybody], "enable_search_domain": False}
+    made = server.ask("POST", "/api/dns/zones", body)
+    return f"/admin/dns/zone/{made['id']}/"
+
+
+def test_a_form_that_is_sent_twice_makes_one_object(page: Page, server: Server):
+    page.goto("/admin/access/setupkey/add/")
+    page.fill("[name=name]", "twice")
+    page.evaluate(
+        "for (const _ of '12') document.querySelector('[name=_save]').click()"
+    )
+    expect(page.locator(".messagelist")).to_be_visible()
+    names = [key["name"] for key in server.ask("GET", "/api/setup-keys")]
+    assert names.count("twice") == 1
+
+
+def test_what_was_typed_is_not_left_without_a_question(page: Page, zone: str):
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.goto(f"{zone}change/")
+    page.get_by_role("searchbox", name="Search:").press("Enter")
+    page.wait_for_url("**?q=")
+    assert asked == []
+    page.fill("#id_name", "typed")
+    page.get_by_role("searchbox", name="Search:").press("Enter")
+    expect(page.locator("#id_name")).to_have_value("typed")
+    assert asked == ["beforeunload"]
+    page.click("[name=_continue]")
+    expect(page.locator(".messagelist")).to_be_visible()
+    assert asked == ["beforeunload"]
+
+
+def test_the_import_of_a_long_file_is_in_reach(page: Page, zone: str):
+    page.goto(f"{zone}import/")
+    lines = [f"host-{number} 300 A 10.0.0.{number}" for number in range(1, 60)]
+    page.fill("textarea", "\n".join(lines))
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Import: 59 changes").click(timeout=5000)
+    expect(page.locator(".messagelist")).to_contain_text("59")
+
+
+def test_arrow_keys_pass_by_choices_and_enter_takes_one(page: Page):
+    page.goto("/admin/events/auditevent/")
+    span = page.locator("[data-span]")
+    span.focus()
+    for _ in range(3):
+        span.press("ArrowDown")
+    expect(span).to_be_focused()
+    assert "?" not in page.url
+    wanted = span.input_value()
+    # Once opens the list, and takes what it stands at the second time.
+    span.press("Enter")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**start_date={wanted}*")
