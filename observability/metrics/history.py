@@ -55,7 +55,7 @@ class Recorder:
         self._path = runtime_dir / FILE
         self._last: _Totals | None = None
         self._points: list[dict[str, Any]] = []
-        self._hours: list[list[float]] = _stored(runtime_dir).get("hours", [])
+        self._hours: list[list[float]] = _stored(runtime_dir).get("most", [])
 
     def add(self, families: Iterable[Family], now: float) -> None:
         """Take the figures of a scrape at `now`. Raises OSError."""
@@ -70,17 +70,16 @@ class Recorder:
         self._points.append(asdict(point))
         del self._points[:-KEEP]
         self._count(point)
-        runtime.write_json(self._path, {"points": self._points, "hours": self._hours})
+        runtime.write_json(self._path, {"points": self._points, "most": self._hours})
 
     def _count(self, point: Point) -> None:
-        """Add connected peers to the sum of the hour: its number, sum and points."""
+        """Keep how many peers were connected at most in an hour, beside its number."""
         if point.peers_connected is None:
             return
         hour = point.time // HOUR
         if not self._hours or self._hours[-1][0] != hour:
-            self._hours.append([hour, 0.0, 0])
-        self._hours[-1][1] += point.peers_connected
-        self._hours[-1][2] += 1
+            self._hours.append([hour, 0.0])
+        self._hours[-1][1] = max(self._hours[-1][1], point.peers_connected)
         del self._hours[:-HOURS]
 
 
@@ -92,14 +91,13 @@ def read(runtime_dir: Path) -> list[Point]:
 
 
 def connected_by_hour(runtime_dir: Path) -> list[float | None]:
-    """Return how many peers were connected on average in each hour of the last week.
+    """Return how many peers were connected at most in each hour of the last week.
 
     Oldest first, the running hour last; None where nothing counted them.
     """
-    stored = _stored(runtime_dir).get("hours", [])
-    means = {int(hour): total / points for hour, total, points in stored}
+    most = dict(_stored(runtime_dir).get("most", []))
     last = int(time.time() // HOUR)
-    return [means.get(hour) for hour in range(last - HOURS + 1, last + 1)]
+    return [most.get(hour) for hour in range(last - HOURS + 1, last + 1)]
 
 
 def _stored(runtime_dir: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from tests.api_client import Api
 from tests.backup.files import OLD, SCHEMAS, TOKEN, manifest, rows, run
 from tests.databases import KIND, Elsewhere
 from tests.people import person, token_of
+from tests.servers import Server, own_database
 
 NAMED = {
     "/api/groups": "groups_group",
@@ -156,3 +157,14 @@ def test_a_version_whose_schema_was_brought_further_backs_up_what_it_knows(
     with beside(KIND):
         run("restore", tmp_path / "file")
         assert Group.objects.filter(name="kept").exists()
+
+
+@pytest.mark.slow
+def test_of_processes_that_migrate_at_once_one_does_and_the_others_wait(
+    tmp_path: Path,
+):
+    with own_database() if KIND == "postgresql" else nullcontext("") as url:
+        server = Server(tmp_path / "var", database_url=url)
+        with ThreadPoolExecutor() as pool:
+            done = list(pool.map(lambda _: server.tried("migrate"), range(3)))
+    assert [each.returncode for each in done] == [0, 0, 0], done

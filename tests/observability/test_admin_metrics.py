@@ -133,6 +133,6 @@ def test_connected_peers_are_kept_by_the_hour_over_a_restart(tmp_path: Path):
             peers = single("mesh_peers", "gauge", "", connected + second, CONNECTED)
             recorder.add([peers], now - before + second / 100)
     *older, last_but_one, last = history.connected_by_hour(tmp_path)
-    assert (last_but_one, last) == (5.5, 7.5)
+    assert (last_but_one, last) == (6, 8)
     assert set(older) == {None}
     assert len(older) + 2 == history.HOURS

@@ -1,17 +1,24 @@
 """Django's migrations, which let everybody else go on while they wait for a lock."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 
-from events.streams.statements import fetched, lock_timeout
+from events.streams.statements import execute, fetched, lock_timeout
+from meshmgmt.core import runtime
+from meshmgmt.core.locks import locked
 from meshmgmt.core.migrating import Executor
 
 migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]  # no other way
 
+# Any fixed number that nothing else in the database locks.
+LOCK_KEY: Final = 0x6D696772
 LOCK_TIMEOUT: Final = "1s"
 """Whoever comes after a statement that waits for a table waits as long."""
 PATIENCE_SECONDS: Final = 60.0
@@ -27,35 +34,56 @@ _OTHERS: Final = """
 
 
 class Command(migrate.Command):
-    """Migrates as Django does; on PostgreSQL, tries again where others hold a table.
+    """Migrates as Django does, one process at a time.
 
-    Each migration is a transaction: those that are done stay done.
+    On PostgreSQL it tries again where others hold a table. Each migration is a
+    transaction: those that are done stay done.
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate. Raises CommandError, which names them, when others hold on for long."""
-        own = options["database"] == DEFAULT_DB_ALIAS
-        if not own or connection.vendor != "postgresql":
+        if options["database"] != DEFAULT_DB_ALIAS:
             super().handle(*args, **options)
             return
-        until = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                with lock_timeout(LOCK_TIMEOUT):
-                    super().handle(*args, **options)
-                return
-            except OperationalError as error:
-                if getattr(error.__cause__, "sqlstate", "") != _NOT_AVAILABLE:
-                    raise
-                others = ", ".join(
-                    f"{who} (pid {pid}, for {since} s)"
-                    for pid, who, since in fetched(_OTHERS)
-                )
-                text = f"a table is in use by others: {others or 'nobody by now'}"
+        with _alone():
+            until = time.monotonic() + PATIENCE_SECONDS
+            while others := self._held_up(*args, **options):
+                text = f"a table is in use by others: {others}"
                 if time.monotonic() > until:
-                    raise CommandError(
-                        f"{text}; nothing of this migration was done: run it again later"
-                    ) from error
-            if options["verbosity"]:
-                self.stderr.write(f"\n{text}; trying again")
-            time.sleep(1)
+                    raise CommandError(f"{text}; run it again later")
+                if options["verbosity"]:
+                    self.stderr.write(f"\n{text}; trying again")
+                time.sleep(1)
+
+    def _held_up(self, *args: Any, **options: Any) -> str:
+        """Migrate; return who held a table that was needed, "" when all is done."""
+        is_postgresql = connection.vendor == "postgresql"
+        try:
+            with lock_timeout(LOCK_TIMEOUT) if is_postgresql else nullcontext():
+                super().handle(*args, **options)
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") != _NOT_AVAILABLE:
+                raise
+            found = [
+                f"{who} (pid {pid}, for {s} s)" for pid, who, s in fetched(_OTHERS)
+            ]
+            return ", ".join(found) or "nobody by now"
+        return ""
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Run a block while no other process, of any host, migrates this database."""
+    if connection.vendor != "postgresql":
+        folder = settings.SVC.runtime_dir
+        runtime.make(folder)
+        with locked(folder / "migrate.lock"):
+            yield
+        return
+    # Asked over and over: who waits in a statement holds up indexes made concurrently.
+    while not fetched("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY])[0][0]:
+        time.sleep(1)
+    try:
+        yield
+    finally:
+        execute("SELECT pg_advisory_unlock(%s)", [LOCK_KEY])
