@@ -16,6 +16,7 @@ from meshmgmt.core import clock
 from meshmgmt.demo.people import DOMAIN
 from meshmgmt.inventory.models import NetworkResource, Peer, ResourceType
 from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.reach import Destination, Traffic, verdict
 from meshmgmt.meshstate import load
 
 DAYS: Final = 6.5  # within the usual retention, and the week that the history covers
@@ -41,6 +42,7 @@ COMMON_PORTS: Final = (22, 53, 443, 443, 443, 5432)
 BEHIND_NAMES: Final = ipaddress.IPv4Network("10.31.9.0/28")
 """Where the domains of resources lead."""
 
+NUMBERS: Final = {"tcp": 6, "udp": 17}
 TRIES: Final = 100
 """A policy may allow everything; then there is nothing to refuse."""
 
@@ -55,11 +57,18 @@ def fill_streams(chance: random.Random) -> None:
     batches.ingest_events(PROXY, [*_visits(chance, now), *_guesses(chance, now)])
 
 
-def _moment(chance: random.Random, now: dt.datetime) -> dt.datetime:
-    """Return a moment of the last days, in working hours more often than not."""
-    moment = now - dt.timedelta(days=chance.uniform(0, _days_kept()))
+def _moment(
+    chance: random.Random, now: dt.datetime, *since: dt.datetime
+) -> dt.datetime:
+    """Return a moment of the last days, in working hours more often than not.
+
+    None before one of `since`.
+    """
+    span = min([dt.timedelta(days=_days_kept()), *(now - each for each in since)])
+    moment = now - chance.random() * span
     quiet = not 7 <= moment.hour < 18  # noqa: PLR2004 - office hours
-    return _moment(chance, now) if quiet and chance.random() < 0.7 else moment  # noqa: PLR2004
+    again = quiet and chance.random() < 0.7  # noqa: PLR2004
+    return _moment(chance, now, *since) if again else moment
 
 
 def _days_kept() -> float:
@@ -75,8 +84,8 @@ def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
         refused = permits.refused(chance) if chance.random() < SHARE_DROPPED else None
         dropped = refused is not None
         talk = refused or permits.conversation(chance)
-        end = _moment(chance, now)
-        start = end - dt.timedelta(seconds=chance.randrange(1, 600))
+        start = _moment(chance, now, talk.source.created_at, talk.target.created_at)
+        end = min(now, start + dt.timedelta(seconds=chance.randrange(1, 600)))
         address = address_of(talk.target, chance)
         yield {
             **SAME["flow"],
@@ -86,7 +95,7 @@ def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
             "source": {"id": talk.source.pk},
             "destination": {"id": talk.target.pk, "address": f"{address}:{talk.port}"},
             "policy": {"id": talk.policy_id} if talk.policy_id else None,
-            "protocol": 17 if talk.port == 53 else 6,  # noqa: PLR2004 - DNS over UDP
+            "protocol": NUMBERS[protocol_at(talk.port)],
             "rx_bytes": 0 if dropped else int(chance.lognormvariate(10, 2)),
             "rx_packets": 0 if dropped else chance.randrange(1, 400),
             "tx_bytes": 60 if dropped else int(chance.lognormvariate(9, 2)),
@@ -183,7 +192,7 @@ class Permits:
     """The rules in force that accept, with the peers and resources on both sides."""
 
     def __init__(self) -> None:
-        mesh = Mesh(load(), clock.now().timestamp())
+        mesh = self._mesh = Mesh(load(), clock.now().timestamp())
         self._peers = Peer.objects.in_bulk()
         self._resources = NetworkResource.objects.in_bulk()
         self._rules: list[tuple[str, tuple[int, ...], list[Peer], list[Target]]] = [
@@ -217,18 +226,16 @@ class Permits:
         for _ in range(TRIES):
             source, target = chance.sample(peers, 2)
             port = chance.choice(COMMON_PORTS)
-            if not self.allows(source.pk, target.pk, port):
+            meant = Destination("peer", target.pk, target.ip)
+            traffic = Traffic(protocol_at(port), port)
+            if not verdict(self._mesh, source.pk, meant, traffic).allowed:
                 return Conversation(source, target, port, "")
         return None
 
-    def allows(self, source_id: str, target_id: str, port: int) -> bool:
-        """Tell whether a policy lets the source talk to the port of the target."""
-        return any(
-            source_id in {peer.pk for peer in sources}
-            and target_id in {target.pk for target in targets}
-            and (not ports or port in ports)  # none: all of them
-            for _, ports, sources, targets in self._rules
-        )
+
+def protocol_at(port: int) -> str:
+    """Return what is spoken at a port: DNS over UDP, all else over TCP."""
+    return "udp" if port == 53 else "tcp"  # noqa: PLR2004 - the port of DNS
 
 
 def address_of(target: Target, chance: random.Random) -> str:

@@ -29,10 +29,12 @@ from meshmgmt.core import clock
 from meshmgmt.demo import company, streams
 from meshmgmt.demo.people import DOMAIN
 from meshmgmt.demo.seeding import counts
-from meshmgmt.demo.streams import Permits
 from meshmgmt.env import BASE_DIR
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.services.expiry import expire_logins
+from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.reach import Destination, Traffic, verdict
+from meshmgmt.meshstate import load
 from tests import people
 from tests.demo import replay
 from tests.demo.test_seed import seed
@@ -162,7 +164,9 @@ def test_every_event_leads_to_its_object_while_it_exists(rf: RequestFactory):
 
 
 def test_flows_go_where_policies_allow_and_never_to_the_source_itself():
-    permits = Permits()
+    mesh = Mesh(load(), clock.now().timestamp())
+    born = {each.pk: each.created_at for each in Peer.objects.all()}
+    born |= {each.pk: each.created_at for each in NetworkResource.objects.all()}
     flows = people.api_as("auditor").get("/api/events/network-traffic?page_size=50000")
     assert len(flows.json["data"]) == streams.FLOWS + streams.REFUSED
     for flow in flows.json["data"]:
@@ -171,8 +175,13 @@ def test_flows_go_where_policies_allow_and_never_to_the_source_itself():
         assert source != target
         assert colon
         ipaddress.ip_address(address)
+        begun = dt.datetime.fromisoformat(flow["window_start"])
+        assert begun >= max(born[source], born[target])
         dropped = flow["events"][0]["type"] == "TYPE_DROP"
-        assert permits.allows(source, target, int(port)) is not dropped
+        traffic = Traffic(streams.protocol_at(int(port)), int(port))
+        kind = "peer" if target in mesh.snapshot.peers else "resource"
+        meant = Destination(kind, target, address)
+        assert verdict(mesh, source, meant, traffic).allowed is not dropped
         assert bool(flow["policy"]["id"]) is not dropped
 
 
