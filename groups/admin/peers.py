@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import Q, QuerySet
@@ -30,6 +30,9 @@ PARAMETER = "group"
 # Pages look groups up by a column that refers to them. That of peers offers the groups
 # that people fill (`GroupAdmin.get_search_results`), this one all.
 _ANY_GROUP = GroupResource._meta.get_field("group")
+
+
+GONE: Final = "The group that this list is of is gone: choose another one, or any."
 
 
 class FilterForm(forms.Form):
@@ -86,6 +89,7 @@ class GroupFilter(admin.SimpleListFilter):
             return None
         group = Group.objects.filter(pk=self.value()).first()
         if group is None:
+            messages.warning(request, GONE)
             return queryset.none()
         return queryset if group.is_all else members(queryset, group)
 

@@ -120,7 +120,9 @@ def test_the_filter_keeps_the_members_of_a_group(client: Client):
     team = group("team", inside)
 
     assert listed(client.get(PEERS, {"group": team.pk})) == {inside.pk}
-    assert listed(client.get(PEERS, {"group": "nope"})) == set()
+    gone = client.get(PEERS, {"group": "nope"})
+    assert listed(gone) == set()
+    assert gone.content.decode().count("is gone: choose another one") == 1
     everybody = client.get(PEERS, {"group": all_group_id()})
     assert listed(everybody) == {inside.pk, outside.pk}
 
