@@ -21,9 +21,8 @@ from events.audit.rows import detail_row
 from events.audit.specs import all_specs
 from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
-from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.adminsite.look import instant
-from meshmgmt.core.roles import writes
+from meshmgmt.api.permissions import may_write
 
 _LEFT: Final = ["peer.group.delete", "resource.group.delete"]
 
@@ -140,7 +139,7 @@ class AuditEventAdmin(Explorer):
     def see_also(self, request: HttpRequest, row: AuditEvent) -> SafeString:
         compare = f"{reverse('admin-compare')}{link_to({'event': str(row.pk)})}"
         ways = {compare: "the configuration before and after"}
-        if writes(viewer_of(request).role):
+        if may_write(request):
             revert = reverse("admin-audit-revert", args=[row.pk])
             ways[revert] = "take it back"
         links = (format_html('<a href="{}">{}</a>', *way) for way in ways.items())

@@ -8,7 +8,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from meshmgmt.core.errors import Forbidden
-from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.core.roles import Operation, allowed, writes
 
 OPERATIONS: Final = {
     "GET": Operation.READ,
@@ -53,6 +53,11 @@ def check_allowed(user: RoleUser, module: str, operation: Operation) -> None:
 def may(request: Any, module: str, operation: Operation = Operation.READ) -> bool:
     """Tell whether who asks has a role that may do it; strangers have none."""
     return allowed(getattr(request.user, "role", ""), module, operation)
+
+
+def may_write(request: Any) -> bool:
+    """Tell whether who asks has a role that may change anything at all."""
+    return writes(getattr(request.user, "role", ""))
 
 
 def check_page(

@@ -24,15 +24,13 @@ from events.audit.reading import event_by_id, events_of_request, last_id_at
 from events.audit.specs import member_events, owner_of
 from events.models import AuditEvent
 from groups.models import Group
-from meshmgmt.accounts.authority import viewer_of
-from meshmgmt.api.permissions import check_page
+from meshmgmt.api.permissions import check_page, may_write
 from meshmgmt.configuration.difference import difference
 from meshmgmt.configuration.document import configuration_at, names_at
 from meshmgmt.configuration.sections import SECTIONS, Row
 from meshmgmt.core.clock import rfc3339
 from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import NotFound, ServiceError
-from meshmgmt.core.roles import writes
 
 SIZE: Final = 50
 DATES: Final = ("start_date", "end_date")
@@ -107,7 +105,7 @@ def compare_page(request: HttpRequest) -> HttpResponseBase:
         "rows": [] if page is None else _rows(request, list(page), form.cleaned_data),
         "trail": _trail(here),
         "json": here.with_(format="json"),
-        "writes": writes(viewer_of(request).role),
+        "writes": may_write(request),
         "ways": [] if page is None else here.ways(page, "page"),
     }
     site = admin.site.each_context(request)
