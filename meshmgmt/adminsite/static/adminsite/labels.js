@@ -19,7 +19,7 @@
     if (document.activeElement === select) control.focus();
     if (list) {
       list.setAttribute("role", "presentation"); // it holds more than list items
-      control.setAttribute("aria-label", nameOf(select));
+      for (const part of [combobox, control]) part.setAttribute("aria-label", nameOf(select));
       return;
     }
     const value = box.querySelector(".select2-selection__rendered");

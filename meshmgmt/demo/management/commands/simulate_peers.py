@@ -50,12 +50,15 @@ class Command(BaseCommand):
             options["number"],
             self._tell,
         )
+        self._tell(f"connecting to {url}")
         try:
             # Raised again by asyncio, after Ctrl-C has let the simulation end.
             with contextlib.suppress(KeyboardInterrupt):
                 asyncio.run(simulation.run(remove=options["remove"]))
         except grpc.aio.AioRpcError as error:
-            raise CommandError(f"{url}: {error.details()}") from error
+            away = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            reason = "nobody answers: does the server run?" if away else error.details()
+            raise CommandError(f"{url}: {reason}") from error
 
     def _tell(self, line: str) -> None:
         self.stdout.write(line)
