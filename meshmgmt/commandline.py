@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from meshmgmt import env
 from meshmgmt.core.collector import loading
-from meshmgmt.core.errors import first_line
+from meshmgmt.core.errors import first_line, missing_tables
 
 WITHOUT_APPS: Final = {
     "serve": "meshmgmt.serving",
@@ -27,9 +27,6 @@ second. What needs them later loads them itself.
 
 UNUSABLE: Final = 3
 """Exit status when the database is away, full or cannot be read: no answer was found."""
-
-UNDEFINED: Final = ("42P01", "42703")
-"""What PostgreSQL calls a table or a column that is not there."""
 
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says when a disk, or the share of somebody, holds no more."""
@@ -95,18 +92,6 @@ def told(error: Exception) -> tuple[int, str]:
     if isinstance(error, OutputError):
         return 2, str(error)
     return 1, ""
-
-
-def missing_tables(error: Exception) -> str:
-    """Return what to do about tables or columns that are not there, "" for others."""
-    from django.db import OperationalError, ProgrammingError  # noqa: PLC0415
-
-    if not isinstance(error, OperationalError | ProgrammingError):
-        return ""
-    code = getattr(error.__cause__, "sqlstate", "")
-    if code in UNDEFINED or str(error).startswith(("no such table", "no such column")):
-        return env.NOT_SET_UP
-    return ""
 
 
 class Commands(management.ManagementUtility):

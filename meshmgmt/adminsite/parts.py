@@ -71,7 +71,7 @@ class PartFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run ti
         """Let a row go that somebody else removed, unless it was changed here."""
         sent = self.data.get(form.add_prefix("seen"), "")
         return bool(
-            super()._should_delete_form(form)
+            super()._should_delete_form(form)  # type: ignore[misc]  # no stub
             or (form.errors.get("id") and stale.untouched(form, sent))
         )
 

@@ -22,7 +22,7 @@ from rest_framework.response import Response
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
-from meshmgmt.core.errors import FieldError, ServiceError, first_line
+from meshmgmt.core.errors import FieldError, ServiceError, first_line, missing_tables
 from meshmgmt.core.locks import BUSY
 from meshmgmt.core.registry import Registry
 
@@ -222,6 +222,8 @@ def _database(exc: Exception) -> tuple[int, str]:
     for signs, message in _UNABLE:
         if any(sign in text for sign in signs):
             return 503, message
+    if missing := missing_tables(exc):
+        return 503, missing
     lost = isinstance(exc, InternalError) and any(sign in text for sign in _WORKER_LOST)
     if lost or isinstance(exc, OperationalError | InterfaceError):
         return 503, "the database is not available now; try again"

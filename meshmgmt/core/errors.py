@@ -3,7 +3,12 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
+
+from meshmgmt.env import NOT_SET_UP
+
+_UNDEFINED: Final = ("42P01", "42703")
+"""What PostgreSQL calls a table or a column that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +137,11 @@ def raise_field_errors(errors: Iterable[FieldError]) -> None:
     if rules:
         raise InvalidArgument(rules[0].message, rules)
     raise Conflict(found[0].message, found)
+
+
+def missing_tables(error: Exception) -> str:
+    """Return what to do about tables or columns that are not there, "" for others."""
+    code = getattr(error.__cause__, "sqlstate", "")
+    if code in _UNDEFINED or str(error).startswith(("no such table", "no such column")):
+        return NOT_SET_UP
+    return ""

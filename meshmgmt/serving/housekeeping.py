@@ -10,8 +10,8 @@ from typing import Final
 
 from django.db import close_old_connections
 
-from meshmgmt.commandline import missing_tables
 from meshmgmt.core import context, runtime
+from meshmgmt.core.errors import missing_tables
 from meshmgmt.core.jobs import Job, registered_jobs
 from meshmgmt.env import Config
 from meshmgmt.serving import metricsport

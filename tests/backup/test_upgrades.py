@@ -159,6 +159,17 @@ def test_a_version_whose_schema_was_brought_further_backs_up_what_it_knows(
         assert Group.objects.filter(name="kept").exists()
 
 
+def test_requests_over_an_older_schema_say_that_it_is_to_be_migrated(
+    beside: Elsewhere,
+):
+    with beside(KIND, migrated=True):
+        token = token_of(person())
+        call_command("migrate", "accounts", "0001", verbosity=0)
+        answer = Api(token).get("/api/groups")
+        assert answer.status == 503
+        assert answer.json["message"].endswith("migrate")
+
+
 @pytest.mark.slow
 def test_of_processes_that_migrate_at_once_one_does_and_the_others_wait(
     tmp_path: Path,

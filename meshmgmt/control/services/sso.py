@@ -59,7 +59,9 @@ class SignedIn:
         """
         # The table holds no more than the sign-ins of one token's life.
         SpentToken.objects.filter(expires_at__lte=clock.now()).delete()
-        digest = hashlib.sha256(self.token.encode("utf-8")).hexdigest()
+        # What is signed: a signature can be written in several ways.
+        signed = self.token.rpartition(".")[0]
+        digest = hashlib.sha256(signed.encode("utf-8")).hexdigest()
         if SpentToken.objects.filter(pk=digest).exists():
             raise Refused(Code.UNAUTHENTICATED, SPENT)
         SpentToken.objects.create(hash=digest, expires_at=self.expires_at)
