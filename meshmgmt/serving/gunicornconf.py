@@ -35,6 +35,8 @@ control_socket_disable = True
 limit_request_line = 0
 # Tokens of a provider name every group of a person: several hundred ids.
 limit_request_field_size = 32 * 1024
+# A proxy passes on what clients call SCRIPT_NAME and PATH_INFO; it has no need to set them.
+forwarder_headers = ""
 # Below the usual limit of 1024 open files, with room for all the others.
 worker_connections = 800
 

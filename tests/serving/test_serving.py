@@ -321,6 +321,14 @@ def test_heads_of_all_kinds_are_those_of_get_and_warn_nobody(server: Server):
     assert "no-body response" not in server.printed()
 
 
+def test_no_header_of_a_client_moves_the_pages_to_another_path(server: Server):
+    for name in ("SCRIPT_NAME", "Script-Name", "PATH_INFO"):
+        reply = request(server.port, "/x/livez", **{name: "/x"})
+        assert reply.status == 404
+        reply = request(server.port, "/livez", **{name: "/x"})
+        assert reply.status == 200
+
+
 def test_the_metrics_port_answers_metrics_alone(server: Server):
     assert request(server.metrics_port, "/other").status == 404
     assert request(server.metrics_port, "/metrics", "HEAD").body == b""
