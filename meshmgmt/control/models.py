@@ -10,7 +10,7 @@ from meshmgmt.inventory.models import Peer
 
 
 class SpentToken(models.Model):
-    """A token of the identity provider that signed somebody in on a peer.
+    """A token of the identity provider that signed somebody in on a peer, or a Logout.
 
     It does so once; what is kept is its SHA-256 until it expires.
     """

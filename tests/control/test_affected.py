@@ -1,6 +1,7 @@
 """Who is told of 78 single changes, against those whose map really differs."""
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ class Watched:
                 open_sync(self.playback.keys[label], meta, SOURCE)
                 return
         if "logout" in call:
-            logout(self.playback.keys[call["logout"]])
+            logout(self.playback.keys[call["logout"]], os.urandom(24))
         elif "sync_close" not in call:
             self.playback.play({"ssh_pub_key": "ssh-ed25519 AAAA", **call})
 

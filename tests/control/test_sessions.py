@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.services.refusals import Code
+from meshmgmt.control.services.refusals import SENT_BEFORE, Code
 from meshmgmt.control.services.reporting import facts_of
 from meshmgmt.control.services.sessions import extend_session, logout, open_sync
 from meshmgmt.core.transactions import lock_held
@@ -140,19 +140,29 @@ def test_changes_of_meta_are_counted_but_not_those_of_the_address():
 def test_peer_leaves_for_good():
     known = enrolled()
     trail = Trail()
-    assert logout(known.wg_public_key) == known.pk
+    assert logout(known.wg_public_key, b"sealed") == known.pk
     assert not Peer.objects.exists()
     assert trail.targets == [("user.peer.delete", known.pk)]
-    refusal = refusal_of(logout, known.wg_public_key)
+    refusal = refusal_of(logout, known.wg_public_key, b"sealed")
     assert refusal.code == Code.NOT_FOUND
     assert "not found" in refusal.text
+
+
+def test_a_farewell_counts_once_also_for_other_processes():
+    key = enrolled().wg_public_key
+    logout(key, b"recorded")
+    back = peer(wg_public_key=key)
+    refusal = refusal_of(logout, key, b"recorded")
+    assert (refusal.code, refusal.text) == (Code.INVALID_ARGUMENT, SENT_BEFORE)
+    assert Peer.objects.get() == back
+    assert logout(key, b"another one") == back.pk
 
 
 def test_owner_of_the_least_role_may_remove_their_own_peer():
     owner = person("user")
     known = peer(user=owner)
     trail = Trail()
-    logout(known.wg_public_key)
+    logout(known.wg_public_key, b"sealed")
     assert trail.events[-1].initiator_id == owner.pk
 
 

@@ -16,7 +16,7 @@ from nacl.exceptions import CryptoError
 from nacl.public import Box, PrivateKey, PublicKey
 
 from meshmgmt.control.protocol.management_pb2 import EncryptedMessage
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.refusals import SENT_BEFORE, Code, Refused
 
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 24
@@ -40,8 +40,8 @@ class Opened(Generic[_M]):
 class Envelopes:
     """Opens and seals with one server key, and remembers what was opened.
 
-    An envelope opens once: recorded and sent again, a Logout would delete a peer that
-    has meanwhile come back. Memory is bounded and this process's own.
+    An envelope opens once, as long as it is remembered: memory is bounded and this
+    process's own. What must never count twice is kept in the database, see `logout`.
     """
 
     def __init__(self, secret: str) -> None:
@@ -77,7 +77,7 @@ class Envelopes:
         # Only now: who cannot seal for a peer must not use up its nonces.
         nonce = envelope.body[:_NONCE_BYTES]
         if nonce in self._seen:
-            raise Refused(Code.INVALID_ARGUMENT, "the message was sent before")
+            raise Refused(Code.INVALID_ARGUMENT, SENT_BEFORE)
         self._seen[nonce] = None
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)

@@ -117,7 +117,9 @@ class ManagementService(ManagementServiceServicer):
     async def Logout(self, request: pb.EncryptedMessage, context: Context) -> pb.Empty:
         """Delete a peer at its own wish."""
         opened = self.envelopes.open(request, pb.Empty)
-        peer_id = await self.threads.run(sessions.logout, opened.public_key)
+        peer_id = await self.threads.run(
+            sessions.logout, opened.public_key, request.body
+        )
         if (stream := self.hub.streams.get(peer_id)) is not None:
             stream.end(Ending.REFUSED)
         self.hub.want()

@@ -1,6 +1,9 @@
 """What a peer is refused, with the code that its client acts upon (RPC status codes)."""
 
 from enum import StrEnum
+from typing import Final
+
+SENT_BEFORE: Final = "the message was sent before"
 
 
 class Code(StrEnum):

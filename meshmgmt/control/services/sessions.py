@@ -13,7 +13,8 @@ from meshmgmt.api.middleware import set_actor
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.logins import OTHERS_PEER, Session
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.once import spend
+from meshmgmt.control.services.refusals import SENT_BEFORE, Code, Refused
 from meshmgmt.control.services.reporting import (
     admitted,
     known_peer,
@@ -29,6 +30,8 @@ from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_delete
 from meshmgmt.inventory.standing import DELETED, standing_of
 
+FAREWELL: Final = dt.timedelta(days=3650)
+"""How long a Logout is remembered: as long as anybody may have its peer's key."""
 SIGN_IN: Final = "a session is prolonged by signing in"
 ENDLESS: Final = "the session of this peer does not end"
 
@@ -81,15 +84,18 @@ def open_sync(
     return found
 
 
-def logout(public_key: str) -> str:
+def logout(public_key: str, sealed: bytes) -> str:
     """Delete a peer at its own wish and return its id; it acts for its owner.
 
-    Raises Refused.
+    Once for a `sealed` message: recorded and sent again, it would delete a peer that has
+    come back. Raises Refused.
     """
-    with context.scope():
+    with context.scope(), account_write():
         peer = known_peer(public_key)
         if peer is None:
             raise Refused(Code.NOT_FOUND, f"the peer {public_key} was not found")
+        if not spend(sealed, clock.now() + FAREWELL):
+            raise Refused(Code.INVALID_ARGUMENT, SENT_BEFORE)
         if peer.user is not None:
             set_actor(peer.user)
         try:

@@ -1,7 +1,6 @@
 """Owners of peers, signed in at the identity provider of this deployment."""
 
 import datetime as dt
-import hashlib
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +18,10 @@ from meshmgmt.accounts.oidc.configured import (
 from meshmgmt.accounts.oidc.identity import LEEWAY_SECONDS
 from meshmgmt.accounts.oidc.provisioning import user_of
 from meshmgmt.accounts.tokens import EXPIRED
-from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.services.once import spend
 from meshmgmt.control.services.refusals import Code, Refused
-from meshmgmt.core import clock, context
+from meshmgmt.core import context
 from meshmgmt.core.context import Actor
 from meshmgmt.core.errors import Forbidden, Unauthenticated, Unavailable
 from meshmgmt.inventory.standing import BLOCKED, PENDING
@@ -57,14 +56,10 @@ class SignedIn:
 
         Raises Refused when that was done before.
         """
-        # The table holds no more than the sign-ins of one token's life.
-        SpentToken.objects.filter(expires_at__lte=clock.now()).delete()
         # What is signed: a signature can be written in several ways.
         signed = self.token.rpartition(".")[0]
-        digest = hashlib.sha256(signed.encode("utf-8")).hexdigest()
-        if SpentToken.objects.filter(pk=digest).exists():
+        if not spend(signed.encode(), self.expires_at):
             raise Refused(Code.UNAUTHENTICATED, SPENT)
-        SpentToken.objects.create(hash=digest, expires_at=self.expires_at)
 
 
 def signed_in(token: str) -> SignedIn:
