@@ -172,6 +172,23 @@ async def test_a_change_reaches_the_streams_of_both_processes_on_one_port(
 
 
 @awaited
+async def test_what_a_stranger_sends_to_nobody_crowds_out_no_signal(both):
+    async with (
+        enrolled(both[0], "steady") as one,
+        enrolled(both[1], "distant") as two,
+        Agent(both[0].url) as stranger,
+    ):
+        ears = await two.connect_signal()
+        body = b"x" * 60_000  # a dozen notices each, of which 10,000 would wait
+        for _ in range(30):
+            flood = (stranger.send_signal("nobody", body) for _ in range(50))
+            await asyncio.gather(*flood)
+        await one.send_signal(two.public_key, b"still heard")
+        assert (await ears.read()).body == b"still heard"
+    assert "other processes are not told" not in both[0].log()
+
+
+@awaited
 async def test_a_second_stream_replaces_the_first_whichever_process_has_it(
     sharing: Deployment,
 ):

@@ -37,6 +37,7 @@ class Bus:
         self.on_change: Callable[[], None] = lambda: None
         self.on_signal: Callable[[bytes], None]
         self.on_stream: Callable[[str, int], None]
+        self._lost = 0
         self._outgoing: asyncio.Queue[tuple[str, str]] = asyncio.Queue(10_000)
         self._partial: OrderedDict[str, dict[int, str]] = OrderedDict()
 
@@ -61,7 +62,9 @@ class Bus:
             # Never waits: no stream may hang on a connection that is down.
             self._outgoing.put_nowait((channel, text))
         except asyncio.QueueFull:
-            _LOG.warning("other processes are not told: too much waits to be sent")
+            if not self._lost:
+                _LOG.warning("other processes are not told: too much waits to be sent")
+            self._lost += 1
 
     async def run(self) -> None:
         """Listen and send until cancelled, connecting again whenever that is needed."""
@@ -90,6 +93,9 @@ class Bus:
     async def _send(self) -> None:
         async with await _connected() as sender:
             while True:
+                if self._lost and self._outgoing.empty():
+                    _LOG.warning("other processes were not told %d times", self._lost)
+                    self._lost = 0
                 channel, text = await self._outgoing.get()
                 await sender.execute("SELECT pg_notify(%s, %s)", (channel, text))
 

@@ -95,10 +95,14 @@ class Guests:
                     key = await named()
             except TimeoutError:
                 raise Refused(Code.UNAUTHENTICATED, NAMELESS) from None
-            if not await self._known.one(key):
+            if not await self.is_peer(key):
                 # Not PERMISSION_DENIED, at which agents restart without end.
                 raise Refused(Code.UNAUTHENTICATED, STRANGER)
             return key
+
+    async def is_peer(self, key: str) -> bool:
+        """Tell whether a public key is one of a peer."""
+        return await self._known.one(key)
 
 
 class Seats:

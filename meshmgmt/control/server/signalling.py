@@ -16,7 +16,13 @@ from meshmgmt.control.protocol.signalexchange_pb2 import EncryptedMessage
 from meshmgmt.control.protocol.signalexchange_pb2_grpc import SignalExchangeServicer
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.guests import Guests, Seats
-from meshmgmt.control.server.status import Context, metadata_of, rpc, source_of
+from meshmgmt.control.server.status import (
+    Context,
+    metadata_of,
+    rpc,
+    source_of,
+    tell_failure,
+)
 from meshmgmt.control.server.tasks import first_of
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services.refusals import Code, Refused
@@ -51,7 +57,7 @@ class SignalExchange(SignalExchangeServicer):
     async def Send(
         self, request: EncryptedMessage, context: Context
     ) -> EncryptedMessage:
-        self.forward(request)
+        await self.forward(request)
         return EncryptedMessage()
 
     @rpc
@@ -78,9 +84,9 @@ class SignalExchange(SignalExchangeServicer):
 
     async def _read(self, requests: Any) -> None:
         async for message in requests:
-            self.forward(message)
+            await self.forward(message)
 
-    def forward(self, message: EncryptedMessage) -> None:
+    async def forward(self, message: EncryptedMessage) -> None:
         """Pass a message on to its receiver's streams, here and in other processes.
 
         Raises Refused for one that no agent sends.
@@ -89,7 +95,23 @@ class SignalExchange(SignalExchangeServicer):
         if message.ByteSize() > _LONGEST:
             raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
         self._deliver(message)
-        self.bus.signal(message.SerializeToString())
+        if await self._concerns_others(message.remoteKey):
+            self.bus.signal(message.SerializeToString())
+
+    async def _concerns_others(self, key: str) -> bool:
+        """Tell whether another process may have a stream of the receiver.
+
+        Anybody may send to anybody: what is for no peer would crowd out the rest.
+        """
+        if not self.bus.exists:
+            return False
+        try:
+            return await self.guests.is_peer(key)
+        except (
+            Exception
+        ) as error:  # without the database nobody else can be told either
+            tell_failure(_LOG, "a signal was not passed on", error)
+            return False
 
     def arrived(self, serialized: bytes) -> None:
         """Pass on what came from another process."""
