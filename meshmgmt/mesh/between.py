@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.firewall import Receiver, receiver
 from meshmgmt.mesh.policies import RuleInForce
-from meshmgmt.mesh.reach.traffic import Traffic, arriving, slices
+from meshmgmt.mesh.reach.traffic import Matcher, Traffic, arriving, slices
 
 Pair = tuple[str, str]
 
@@ -101,13 +101,10 @@ def _matching(
         rule.rule.id: [*arriving(rule.rule, understood, rule.policy_id)]
         for rule in rules
     }
+    matchers = {id_: Matcher(found) for id_, found in each.items()}
     told: set[tuple[str, ...]] = set()
     for packets in slices(traffic, [f for found in each.values() for f in found]):
-        matching = [
-            rule
-            for rule in rules
-            if any(f.matches(packets) for f in each[rule.rule.id])
-        ]
+        matching = [rule for rule in rules if matchers[rule.rule.id].matches(packets)]
         key = tuple(rule.rule.id for rule in matching)
         if key not in told:
             told.add(key)

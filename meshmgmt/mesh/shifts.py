@@ -13,7 +13,14 @@ from meshmgmt.mesh.between import overlaps, rows
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.graph import named, subject_with
 from meshmgmt.mesh.policies import RuleInForce
-from meshmgmt.mesh.reach.traffic import Slice, Traffic, described, opened, slices
+from meshmgmt.mesh.reach.traffic import (
+    Matcher,
+    Slice,
+    Traffic,
+    described,
+    opened,
+    slices,
+)
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.sides import Roster, Side
 
@@ -101,6 +108,7 @@ class _State:
             for entry in mesh.policies.rules
         }
         self.filters = {id_: opened(each.rule) for id_, each in self.rules.items()}
+        self._matchers: dict[str, Matcher] = {}
 
     def differing(self, other: "_State") -> set[str]:
         """The rules that do something else in the other state, or are not in it."""
@@ -134,9 +142,12 @@ class _State:
         return [id_ for id_, each in rules if overlaps(each, source, target)]
 
     def matching(self, ids: Iterable[str], packets: Slice) -> tuple[str, ...]:
-        return tuple(
-            id_ for id_ in ids if any(f.matches(packets) for f in self.filters[id_])
-        )
+        return tuple(id_ for id_ in ids if self._matcher(id_).matches(packets))
+
+    def _matcher(self, id_: str) -> Matcher:
+        if id_ not in self._matchers:
+            self._matchers[id_] = Matcher(self.filters[id_])
+        return self._matchers[id_]
 
     def reached(
         self, source: int, target: int, ids: Sequence[str]

@@ -135,6 +135,8 @@ def broken_rules() -> Iterator[tuple[Body, str, str]]:
     yield {"action": "allow"}, "action", choices
     both = {"port_ranges": [{"start": 1, "end": 65535}, {"start": 7, "end": 7}]}
     yield both, "ports", "give either ports or port_ranges, not both"
+    many = [str(port) for port in range(1, 1002)]
+    yield {"ports": many}, "ports", "a rule has at most 1000 ports or ranges of ports"
     for port in ("0", "65536", "022", "x", "", "-1", "1.5", "٢٢"):
         yield {"ports": [port]}, "ports[0]", "a port is a number from 1 to 65535"
     for start, last in ((0, 1), (2, 1), (1, 65536)):

@@ -125,7 +125,7 @@ def test_router_that_leaves_breaks_a_promise_without_refusing(api: Api):
     rule([world.staff], [], destination_resource_id=printer.pk)
     test = world.promise("print", world.staff, printer, "reach")
     assert state(test) == "passing"
-    on_the_wire(logout, gateway.wg_public_key)
+    on_the_wire(logout, gateway.wg_public_key, b"sealed")
     job("look_after_access_tests")
     assert state(test) == "failing"
     ok(api.post("/api/groups", {"name": "of no test"}))

@@ -100,13 +100,18 @@ def reading_users() -> Iterator[Any]:
         other.close()
 
 
+def let_go(reader: Any) -> None:
+    time.sleep(4)
+    reader.execute("COMMIT")
+
+
 @pytest.mark.postgresql
 def test_a_migration_waits_for_who_reads_a_table_and_then_goes_on(beside: Elsewhere):
     told = StringIO()
     with beside(KIND, migrated=True):
         call_command("migrate", "accounts", "0001", verbosity=0)
         with reading_users() as reader, ThreadPoolExecutor() as pool:
-            letting_go = pool.submit(lambda: (time.sleep(4), reader.execute("COMMIT")))
+            letting_go = pool.submit(let_go, reader)
             call_command("migrate", stdout=told, stderr=told)
             letting_go.result()
         assert schema.is_at(schema.newest())

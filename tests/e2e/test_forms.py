@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
 from tests.servers import Server
@@ -49,7 +49,12 @@ def test_a_form_that_is_sent_twice_makes_one_object(page: Page, server: Server):
 
 def test_what_was_typed_is_not_left_without_a_question(page: Page, zone: str):
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
     page.goto(f"{zone}change/")
     page.get_by_role("searchbox", name="Search:").press("Enter")
     page.wait_for_url("**?q=")

@@ -22,6 +22,9 @@ SSH: Final = "netbird-ssh"
 PROTOCOLS: Final = ("all", "tcp", "udp", "icmp", SSH)
 PORTLESS: Final = ("all", "icmp")
 MAX_PORT: Final = 65535
+MOST_PORTS: Final = 1000
+"""Of a rule; each is a rule of its own in the firewall of each peer, for each other one."""
+TOO_MANY_PORTS: Final = f"a rule has at most {MOST_PORTS} ports or ranges of ports"
 MAX_LOCAL_USER: Final = 255
 
 _PORT: Final = re.compile(r"[1-9][0-9]{0,4}")
@@ -179,6 +182,10 @@ def _resource_errors(
 def _port_errors(path: str, rule: RuleDraft) -> Iterator[FieldError]:
     if rule.ports and rule.port_ranges:
         yield FieldError(f"{path}.ports", "give either ports or port_ranges, not both")
+    if max(len(rule.ports), len(rule.port_ranges)) > MOST_PORTS:
+        field_name = "ports" if rule.ports else "port_ranges"
+        yield FieldError(f"{path}.{field_name}", TOO_MANY_PORTS)
+        return
     for index, port in enumerate(rule.ports):
         if not _PORT.fullmatch(port) or int(port) > MAX_PORT:
             yield FieldError(

@@ -13,6 +13,7 @@ from meshmgmt.mesh.posture import shortfalls
 from meshmgmt.mesh.reach.model import Obstacle, called, obstacle
 from meshmgmt.mesh.reach.traffic import (
     Filter,
+    Matcher,
     Part,
     Slice,
     Traffic,
@@ -248,7 +249,8 @@ class Obstacles:
 
 
 def _uncovered(packets: Iterable[Slice], by: Sequence[Filter]) -> list[Slice]:
-    return [each for each in packets if not any(f.matches(each) for f in by)]
+    matcher = Matcher(by)
+    return [each for each in packets if not matcher.matches(each)]
 
 
 def _no_ipv6(peer: Peer) -> Iterator[Obstacle]:

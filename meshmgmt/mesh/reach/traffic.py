@@ -2,10 +2,12 @@
 them.
 """
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -19,6 +21,8 @@ PROTOCOLS: Final = (ALL, *WITH_PORTS, "icmp")
 OTHER: Final = "other"
 """Every protocol that rules have no name for."""
 LAST_PORT: Final = 65535
+_PLACES: Final = {name: place for place, name in enumerate((*PROTOCOLS[1:], OTHER))}
+"""In which order slices of protocols come."""
 # Rules of routes are sent alike to every routing peer, whatever its client knows.
 _ROUTING: Final = Receiver(
     ranges=True, native_ssh=False, source_prefixes=True, ipv6=True
@@ -55,13 +59,6 @@ class Filter(NamedTuple):
     @property
     def packets(self) -> "Slice":
         return Slice(self.protocol, self.first, self.last)
-
-    def matches(self, packets: "Slice") -> bool:
-        if self.protocol not in (ALL, packets.protocol):
-            return False
-        return not self.first or (
-            self.first <= packets.first and packets.last <= self.last
-        )
 
 
 class Slice(NamedTuple):
@@ -118,23 +115,82 @@ def rule_words(rule: Rule) -> str:
     return f"SSH ({found})" if rule.protocol == "netbird-ssh" else found
 
 
+class Matcher:
+    """Filters that are asked about many slices: a look-up each, however many they are."""
+
+    def __init__(self, found: Iterable[Filter]) -> None:
+        self._whole: set[str] = set()
+        ranges: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for each in found:
+            if each.first:
+                ranges[each.protocol].append((each.first, each.last))
+            else:
+                self._whole.add(each.protocol)
+        self._ranges = {name: _reaching(sorted(some)) for name, some in ranges.items()}
+
+    def matches(self, packets: Slice) -> bool:
+        """Tell whether one of the filters has all of a slice."""
+        if ALL in self._whole or packets.protocol in self._whole:
+            return True
+        if packets.protocol not in self._ranges:
+            return False
+        firsts, lasts = self._ranges[packets.protocol]
+        before = bisect_right(firsts, packets.first)
+        return before > 0 and packets.last <= lasts[before - 1]
+
+
+def _reaching(ranges: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Where ranges begin, in order, and how far those up to each of them reach."""
+    return [first for first, _ in ranges], [
+        *accumulate((last for _, last in ranges), max)
+    ]
+
+
 def judged(traffic: Traffic, found: Sequence[Filter]) -> list[Part]:
     """What filters do with traffic: those that drop come first, what none has is lost."""
     # Agents look at what drops first, whatever the order in which it is sent.
     drops = [each for each in found if not each.accept]
-    ordered = [*drops, *(each for each in found if each.accept)]
-    return [
-        Part(packets, next((f for f in ordered if f.matches(packets)), None))
-        for packets in slices(traffic, found)
-    ]
+    cut = list(slices(traffic, found))
+    deciding: list[Filter | None] = [None] * len(cut)
+    # From each slice on, the next one that nothing decides about yet, as far as known.
+    ahead = list(range(len(cut) + 1))
+    for each in (*drops, *(each for each in found if each.accept)):
+        for begin, end in _spans(cut, each):
+            at = _undecided(ahead, begin)
+            while at < end:
+                deciding[at] = each
+                ahead[at] = at + 1
+                at = _undecided(ahead, at)
+    return [Part(*pair) for pair in zip(cut, deciding, strict=True)]
+
+
+def _spans(cut: Sequence[Slice], by: Filter) -> Iterator[tuple[int, int]]:
+    """Where those of the slices begin and end that a filter matches."""
+    for place in _PLACES.values() if by.protocol == ALL else (_PLACES[by.protocol],):
+        begin = bisect_left(cut, place, key=_place)
+        end = bisect_right(cut, place, key=_place)
+        if by.first:
+            begin = bisect_left(cut, by.first, begin, end, key=attrgetter("first"))
+            end = bisect_right(cut, by.last, begin, end, key=attrgetter("last"))
+        yield begin, end
+
+
+def _place(packets: Slice) -> int:
+    return _PLACES[packets.protocol]
+
+
+def _undecided(ahead: list[int], at: int) -> int:
+    while ahead[at] != at:
+        ahead[at] = ahead[ahead[at]]
+        at = ahead[at]
+    return at
 
 
 def slices(traffic: Traffic, found: Iterable[Filter]) -> Iterator[Slice]:
     """Traffic, cut wherever a filter begins or ends."""
-    every = (*PROTOCOLS[1:], OTHER)
     inner = {edge for f in found if f.first for edge in (f.first, f.last + 1)}
     edges = sorted(inner | {1, LAST_PORT + 1})
-    for protocol in every if traffic.protocol == ALL else (traffic.protocol,):
+    for protocol in _PLACES if traffic.protocol == ALL else (traffic.protocol,):
         if protocol not in WITH_PORTS:
             yield Slice(protocol)
         elif traffic.port is not None:
