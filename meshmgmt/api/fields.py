@@ -13,6 +13,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from meshmgmt.core.errors import MOST_FAULTS
+
 TYPE_CODE: Final = "type"
 REQUIRED: Final = "this field is required"
 INT64: Final = 2**63
@@ -93,6 +95,24 @@ class ArrayField(StrictMixin, serializers.ListField):
     python_type = list
     json_type = "array"
     zero: Any = []
+
+    def run_child_validation(self, data: list[Any]) -> list[Any]:
+        """Return the entries; of wrong ones the first are told, for all of them are many.
+
+        Raises ValidationError.
+        """
+        found: list[Any] = []
+        faults: dict[int, Any] = {}
+        for index, entry in enumerate(data):
+            try:
+                found.append(self.child.run_validation(entry))
+            except serializers.ValidationError as error:
+                faults[index] = error.detail
+                if len(faults) == MOST_FAULTS:
+                    break
+        if faults:
+            raise serializers.ValidationError(faults)
+        return found
 
 
 class MapField(StrictMixin, serializers.DictField):

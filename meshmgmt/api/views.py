@@ -65,6 +65,8 @@ class ApiView(LimitedView):
     """Whether what it reads changes only with an event of the audit trail."""
     tells_past: ClassVar[bool] = False
     """Whether it answers `?at=` though more than audited changes decide."""
+    reads_itself: ClassVar[bool] = True
+    """Whether GET shows what the other methods change."""
     plannable: ClassVar[bool] = False
     """Whether its writes are in the database alone, so that they can be tried."""
     write_parameters: ClassVar[tuple[str, ...]] = ()
@@ -192,7 +194,7 @@ class ApiView(LimitedView):
         if key is not None and not self.repeatable:
             found.append(retries.Retries(request, key, self.handle_exception))
         if wanted is not None:
-            read = getattr(self, "get", None)
+            read = getattr(self, "get", None) if self.reads_itself else None
             now = read and partial(read, request, *self.args, **self.kwargs)
             found.append(versions.Version(wanted, now))
         if dry:

@@ -10,6 +10,9 @@ from meshmgmt.env import NOT_SET_UP
 _UNDEFINED: Final = ("42P01", "42703")
 """What PostgreSQL calls a table or a column that is not there."""
 
+MOST_FAULTS: Final = 100
+"""Of a list, or of all rules, so many are told: a body may have a million."""
+
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
@@ -130,13 +133,16 @@ def raise_field_errors(errors: Iterable[FieldError]) -> None:
     A broken rule comes before a clash: Conflict is raised only when nothing else is
     wrong, for then another name or content would do.
     """
-    found = tuple(errors)
-    if not found:
-        return
-    rules = tuple(error for error in found if not error.conflict)
+    rules: list[FieldError] = []
+    clashes: list[FieldError] = []
+    for error in errors:
+        (clashes if error.conflict else rules).append(error)
+        if len(rules) == MOST_FAULTS:
+            break
     if rules:
         raise InvalidArgument(rules[0].message, rules)
-    raise Conflict(found[0].message, found)
+    if clashes:
+        raise Conflict(clashes[0].message, clashes[:MOST_FAULTS])
 
 
 def missing_tables(error: Exception) -> str:

@@ -179,6 +179,13 @@ def test_regenerated_link_ends_the_old_one(
     assert trail.events[0].meta == {"email": "new@mesh.dev"}
 
 
+def test_a_version_of_an_invite_is_nothing_that_can_be_read(api: Api):
+    made = ok(api.post(PATH, invite()))
+    answer = api.delete(f"{PATH}/{made['id']}", **{"If-Match": '"x"'})
+    assert answer.status == 400
+    assert "nothing can be read at this path" in answer.json["message"]
+
+
 def test_nobody_is_invited_as_owner(api: Api):
     answer = api.post(PATH, invite(role="owner"))
     assert answer.status == 403

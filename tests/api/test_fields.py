@@ -16,6 +16,7 @@ from meshmgmt.api.fields import (
     checked,
     texts,
 )
+from tests.api_client import Api
 
 
 class Inner(ObjectSerializer):
@@ -136,3 +137,21 @@ def test_text_is_kept_as_sent():
 
 def test_wrong_type_wins_over_a_missing_field():
     assert outcome({"name": 5})[0] == 400
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("name", "entries", "status"),
+    [
+        ("resources", [{}] * 20_000, 422),
+        ("resources", [1] * 20_000, 400),
+    ],
+    ids=["objects", "types"],
+)
+def test_of_many_faults_the_first_hundred_are_told(
+    api: Api, name: str, entries: list[Any], status: int
+):
+    answer = api.post("/api/groups", {"name": "x", name: entries})
+    assert answer.status == status
+    places = {fault.split(".")[0] for fault in answer.fields}
+    assert places == {f"{name}[{number}]" for number in range(100)}

@@ -208,6 +208,7 @@ class InviteViewSet(ResourceViewSet):
 class InviteView(ApiView):
     """One invite: by its secret for the invited, by its id for others."""
 
+    reads_itself = False
     module = "users"
     public_methods = ("GET",)
     plannable = True
