@@ -102,7 +102,7 @@ class ArrayField(StrictMixin, serializers.ListField):
         Raises ValidationError.
         """
         found: list[Any] = []
-        faults: dict[int, Any] = {}
+        faults: Any = {}
         for index, entry in enumerate(data):
             try:
                 found.append(self.child.run_validation(entry))
