@@ -35,14 +35,10 @@ class NameserverGroup(AuditedModel):
     search_domains_enabled = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["name"], name="dns_nameservergroup_name")
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class NameserverGroupGroup(GroupLink):
@@ -111,8 +107,7 @@ class Zone(AuditedModel):
     enable_search_domain = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["canonical_domain"], name="dns_zone_domain")
         ]
@@ -149,8 +144,7 @@ class Record(AuditedModel):
     canonical_name = models.CharField(max_length=MAX_STORED, editable=False)
     canonical_content = models.CharField(max_length=MAX_STORED, editable=False)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["zone", "canonical_name", "type", "canonical_content"],

@@ -56,8 +56,7 @@ class Group(AuditedModel):
 
     objects = GroupQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         # For names of any origin: the index of the constraint holds those of the API.
         indexes = [models.Index(fields=["name"], name="group_name")]
         constraints = [
@@ -67,9 +66,6 @@ class Group(AuditedModel):
                 name="group_name_unique",
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def is_all(self) -> bool:

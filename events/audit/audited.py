@@ -81,6 +81,11 @@ class AuditedModel(models.Model):
 
     class Meta:
         abstract = True
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        """Return the name, which most have; the others say what they are called."""
+        return str(getattr(self, "name", self.pk))
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         with account_write(savepoint=False):

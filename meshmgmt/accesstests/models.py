@@ -55,14 +55,10 @@ class AccessTest(AuditedModel):
     failures = models.JSONField(default=list, editable=False)
     checked_at = models.DateTimeField(null=True, editable=False)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["name"], name="access_test_name_unique")
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def ends(self) -> tuple[End, End]:

@@ -61,8 +61,7 @@ class ProxyToken(AuditedModel):
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used = models.DateTimeField(null=True, blank=True, editable=False)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         verbose_name = "proxy token"
 
     def __str__(self) -> str:

@@ -40,14 +40,10 @@ class Subscription(AuditedModel):
     test_asked = models.DateTimeField(null=True)
     test_result = models.TextField(blank=True)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["name"], name="subscription_name_unique")
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 CONFIGURED = ("name", "stream", "target", "filters", "enabled")

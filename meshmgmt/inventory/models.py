@@ -37,12 +37,6 @@ class Network(AuditedModel):
 
     objects = NetworkQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
 
-    class Meta:
-        ordering = ["id"]
-
-    def __str__(self) -> str:
-        return self.name
-
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete the network and what is in it, in one write."""
         reason = f"network {self.name!r} was deleted"
@@ -87,14 +81,10 @@ class NetworkResource(AuditedModel):
 
     objects = NetworkResourceQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["name"], name="resource_name_unique")
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the resource out of its lists, then delete it, in one write."""
@@ -217,12 +207,6 @@ class Peer(AuditedModel):
     geoname_id = models.PositiveIntegerField("GeoNames id", default=0)
 
     objects = PeerQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
-
-    class Meta:
-        ordering = ["id"]
-
-    def __str__(self) -> str:
-        return self.name
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the peer out of its lists, then delete it, in one write."""

@@ -47,14 +47,10 @@ class SetupKey(AuditedModel):
         "allow extra DNS labels", default=False
     )
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["key_hash"], name="setup_key_hash_unique")
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def masked(self) -> str:
@@ -119,8 +115,7 @@ class Invite(AuditedModel):
     created_at = models.DateTimeField(default=clock.now, editable=False)
     expires_at = models.DateTimeField()
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["token_hash"], name="invite_hash_unique")
         ]

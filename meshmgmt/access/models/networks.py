@@ -34,9 +34,6 @@ class Route(AuditedModel):
     skip_auto_apply = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
-    class Meta:
-        ordering = ["id"]
-
     def __str__(self) -> str:
         return self.network_id
 
@@ -102,9 +99,6 @@ class Router(AuditedModel):
     masquerade = models.BooleanField(default=True)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
-
-    class Meta:
-        ordering = ["id"]
 
     def __str__(self) -> str:
         return f"into {self.network}"

@@ -20,14 +20,10 @@ class PostureCheck(AuditedModel):
     checks = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.UniqueConstraint(fields=["name"], name="posture_check_name_unique")
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Policy(AuditedModel):
@@ -38,12 +34,8 @@ class Policy(AuditedModel):
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         verbose_name_plural = "policies"
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class PolicyPostureCheck(OrderedLink):
@@ -116,9 +108,6 @@ class PolicyRule(AuditedModel):
 
     class Meta:
         ordering = ["policy", "position", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class RuleSource(GroupLink):

@@ -101,8 +101,7 @@ class User(AuditedModel, AbstractBaseUser):
     USERNAME_FIELD = "email_key"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(is_service_user=False) | models.Q(email=""),
@@ -221,12 +220,8 @@ class AccessToken(AuditedModel):
     account_state: tuple[Any, ...] | None = None
     """The newest event when the token was looked up by its secret, if it was."""
 
-    class Meta:
-        ordering = ["id"]
+    class Meta(AuditedModel.Meta):
         verbose_name = "access token"
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class WrongPassword(models.Model):
