@@ -14,7 +14,7 @@ from events.models import RollUpMark, TrafficRollUp
 from events.streams import batches, rollups
 from events.streams.catalogue import TRAFFIC
 from events.streams.hours import DAY, HOUR, WIDTHS, Span
-from events.streams.subjects import TRAFFIC_ROLL_UPS
+from events.streams.subjects import TRAFFIC_SUBJECT
 
 if TYPE_CHECKING:
     from benchmarks.bench_events import EventsBench
@@ -72,14 +72,14 @@ def _ninety_days(bench: "EventsBench", path: str) -> None:
     span = Span(end - 90 * DAY + 2 * HOUR, end)
     sums = [
         TrafficRollUp(
-            family=TRAFFIC_ROLL_UPS.families["source"].number,
+            family=TRAFFIC_SUBJECT.families["source"],
             width=width,
             start=start,
             key=f"s{number:019}",
             events=number,
             first=span.first,
             last=span.last,
-            **dict.fromkeys(TRAFFIC_ROLL_UPS.sums, number * start),
+            **dict.fromkeys(TRAFFIC_SUBJECT.sums, number * start),
         )
         for width, part in span.by_width(WIDTHS, end)
         for start in range(part.start, part.end, width)

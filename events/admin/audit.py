@@ -57,13 +57,6 @@ class AuditEventAdmin(Explorer):
     )
     filters = ("activity_code", "initiator_id", "group_id", "search")
     more_filters = ("target_id", "target_type", "source_address")
-    bar_filters = {
-        "activity": "activity_code",
-        "initiator": "initiator_id",
-        "target": "target_id",
-        "target_type": "target_type",
-        "source_address": "source_address",
-    }
     suggestions = {"activity_code": codes, "target_type": kinds}
     named = {
         "initiator_id": Kinds("user", ("user",)),

@@ -67,8 +67,6 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     columns: ClassVar[tuple[Column, ...]]
     filters: ClassVar[tuple[str, ...]]
     more_filters: ClassVar[tuple[str, ...]]
-    bar_filters: ClassVar[Mapping[str, str]]
-    """By group of the summary: the filter that shows the rows behind a bar."""
     suggestions: ClassVar[Suggestions] = {}
     named: ClassVar[Mapping[str, Kinds]]
     """By filter that compares whole values: what may be typed for one."""
@@ -245,7 +243,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
                 "oldest": self._oldest(request),
                 "group": request.GET.get("group_by", ""),
                 "metric": request.GET.get("metric", ""),
-                "filters": orjson.dumps(dict(self.bar_filters)).decode(),
+                "filters": orjson.dumps(self.subject.filters).decode(),
             },
         }
 

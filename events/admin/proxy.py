@@ -21,7 +21,7 @@ from events.api.pagination import ProxyPageForm
 from events.api.queries import require_valid
 from events.api.streams import ProxyEntriesView
 from events.models import ProxyEntry
-from events.streams.subjects import PROXY_ROLL_UPS, PROXY_SUBJECT
+from events.streams.subjects import PROXY_SUBJECT
 from events.vocabulary import METHODS
 from meshmgmt.adminsite.look import instant
 from meshmgmt.core import clock
@@ -67,12 +67,6 @@ class ProxyEntryAdmin(Explorer):
         *("status", "status_code", "exact_path", "user_id", "service_id"),
         *("auth_method", "reason", "country_code"),
     )
-    bar_filters = {
-        **PROXY_ROLL_UPS.filters,
-        "path": "exact_path",
-        "method": "method",
-        "status": "status",
-    }
     suggestions = {
         "method": methods,
         "host": partial(recent, "host"),

@@ -18,7 +18,7 @@ from events.admin.pageparts import TIME, Column, View
 from events.api.filters import TrafficFilterSet
 from events.api.streams import TrafficEventsView
 from events.models import TrafficEvent
-from events.streams.subjects import TRAFFIC_ROLL_UPS, TRAFFIC_SUBJECT
+from events.streams.subjects import TRAFFIC_SUBJECT
 from events.vocabulary import CONNECTIONS, DIRECTIONS, PROTOCOL_NAMES
 from meshmgmt.core import clock
 
@@ -50,7 +50,6 @@ class TrafficEventAdmin(Explorer):
     )
     filters = ("type", "source", "destination", "protocol", "direction", "search")
     more_filters = ("user_id", "policy_id", "connection_type", "reporter_id")
-    bar_filters = TRAFFIC_ROLL_UPS.filters
     suggestions = {"protocol": protocols}
     named = {
         "source": _END,

@@ -25,7 +25,7 @@ from events.streams import citus
 from events.streams.catalogue import Stream
 from events.streams.hours import EPOCH, HOUR, WIDTHS, Bucket, Span, day_span
 from events.streams.statements import HIGHEST, total_sql
-from events.streams.subjects import NARROWED, ROLL_UPS, RollUps
+from events.streams.subjects import NARROWED, ROLL_UPS, Summed
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import queued_write
 
@@ -49,7 +49,7 @@ _UNION: Final = " UNION ALL "
 
 
 def roll_up(
-    streams: Iterable[RollUps] = ROLL_UPS.values(), *, least: int = LEAST
+    streams: Iterable[Summed] = ROLL_UPS.values(), *, least: int = LEAST
 ) -> None:
     """Sum up what came in, and the days with gaps, for a while; safe to repeat."""
     until = time.monotonic() + WORK_SECONDS
@@ -101,8 +101,8 @@ def forget(stream: Stream, day: date) -> None:
         _add_up(kept, week, start)
 
 
-def _sums(kept: RollUps, widths: list[int], span: Span) -> QuerySet[Any]:
-    return kept.model._default_manager.filter(
+def _sums(kept: Summed, widths: list[int], span: Span) -> QuerySet[Any]:
+    return kept.sums_model._default_manager.filter(
         family__in=list(_families(kept)),
         width__in=widths,
         start__gte=span.start,
@@ -110,10 +110,10 @@ def _sums(kept: RollUps, widths: list[int], span: Span) -> QuerySet[Any]:
     )
 
 
-def _families(kept: RollUps) -> Iterator[int]:
+def _families(kept: Summed) -> Iterator[int]:
     for family in kept.families.values():
-        yield family.number
-        yield family.number + NARROWED
+        yield family
+        yield family + NARROWED
 
 
 def _lock(stream: Stream) -> RollUpMark:
@@ -141,7 +141,7 @@ def _events_of(stream: Stream, span: Span) -> QuerySet[Any]:
     )
 
 
-def _take(kept: RollUps, least: int) -> bool:
+def _take(kept: Summed, least: int) -> bool:
     """Add the next events to the sums, unless they are few; tell whether more wait."""
     most = MOST if connection.vendor == "postgresql" else _MOST_ON_SQLITE
     # Before the mark is locked: to know what is settled may take waiting for batches.
@@ -161,7 +161,7 @@ def _take(kept: RollUps, least: int) -> bool:
     return len(numbers) == most
 
 
-def _fill(kept: RollUps) -> bool:
+def _fill(kept: Summed) -> bool:
     """Sum the newest day with a gap up anew; tell whether there are others.
 
     By the hour, for a day may have a hundred million events. The gap stays until all is
@@ -187,7 +187,7 @@ def _fill(kept: RollUps) -> bool:
     return there.exists()
 
 
-def _fill_hour(kept: RollUps, hour: Span) -> None:
+def _fill_hour(kept: Summed, hour: Span) -> None:
     """Sum an hour up anew; the wider spans are the caller's to make."""
     with queued_write():
         found = _lock(kept.stream)
@@ -196,7 +196,7 @@ def _fill_hour(kept: RollUps, hour: Span) -> None:
         _add(kept, _events_of(kept.stream, hour).filter(counted), hour.start)
 
 
-def _widen(kept: RollUps) -> bool:
+def _widen(kept: Summed) -> bool:
     """Add up the next spans that are over; tell whether more wait.
 
     Six hours at a time, so that the lock is held as briefly after a year's backlog.
@@ -220,15 +220,15 @@ def _widen(kept: RollUps) -> bool:
     return end < over
 
 
-def _first_hour(kept: RollUps, span: Span) -> int | None:
-    family = next(iter(kept.families.values())).number
-    sums = kept.model._default_manager.filter(
+def _first_hour(kept: Summed, span: Span) -> int | None:
+    family = next(iter(kept.families.values()))
+    sums = kept.sums_model._default_manager.filter(
         family=family, width=HOUR, start__gte=span.start, start__lt=span.end
     )
     return sums.order_by("start").values_list("start", flat=True).first()
 
 
-def _add_up(kept: RollUps, width: int, start: int) -> None:
+def _add_up(kept: Summed, width: int, start: int) -> None:
     """Make the sums of a span of those that it consists of."""
     finer = WIDTHS[WIDTHS.index(width) - 1]
     sums = _sums(kept, [finer], Span(start, start + width)).values(*_columns(kept))
@@ -236,7 +236,7 @@ def _add_up(kept: RollUps, width: int, start: int) -> None:
     _insert(kept, f"WITH finer AS ({sql}) {_wider(kept, width, 'finer')}", params)
 
 
-def _add(kept: RollUps, events: QuerySet[Any], until: int) -> None:
+def _add(kept: Summed, events: QuerySet[Any], until: int) -> None:
     """Add events to the sums of all families; the events are read once.
 
     Late ones go into the wider spans too, which are there up to `until`.
@@ -251,24 +251,23 @@ def _add(kept: RollUps, events: QuerySet[Any], until: int) -> None:
     _insert(kept, f"WITH read AS ({sql}), {hours} {every}", params)
 
 
-def _read(kept: RollUps, events: QuerySet[Any]) -> QuerySet[Any]:
+def _read(kept: Summed, events: QuerySet[Any]) -> QuerySet[Any]:
     """Return keys, hours and counters of events, under names of their own."""
     named = {
         "at": F(kept.stream.time_field),
         "narrowed": Case(When(kept.narrow, then=1), default=0),
         "hour": Bucket(kept.stream.time_field, HOUR),
-        **{f"by_{name}": kept.groups[name] for name in kept.families},
+        **{f"by_{name}": kept.groups[name].key for name in kept.families},
         **{f"sum_{name}": each for name, each in kept.sums.items()},
     }
     rows: QuerySet[Any] = events.order_by().annotate(**named).values(*named)
     return rows
 
 
-def _hours(kept: RollUps) -> Iterator[str]:
+def _hours(kept: Summed) -> Iterator[str]:
     """Yield what makes the sums of each family by hour."""
     sums = _totals(f"sum_{name}" for name in kept.sums)
-    for name, family in kept.families.items():
-        own = family.number
+    for name, own in kept.families.items():
         for number, which in ((own, ""), (own + NARROWED, "WHERE narrowed = 1")):
             yield (
                 f"SELECT {number}, {HOUR}, hour, CAST(by_{name} AS text),"  # noqa: S608 - names of ours
@@ -277,7 +276,7 @@ def _hours(kept: RollUps) -> Iterator[str]:
             )
 
 
-def _wider(kept: RollUps, width: int, source: str) -> str:
+def _wider(kept: Summed, width: int, source: str) -> str:
     """Return what adds up the sums of `source` to those of wider spans."""
     sums = _totals(kept.sums)
     start = f"start / {width} * {width}"
@@ -291,14 +290,14 @@ def _totals(columns: Iterable[str]) -> str:
     return ", ".join(total_sql(connection.vendor, [name]) for name in columns)
 
 
-def _columns(kept: RollUps) -> list[str]:
+def _columns(kept: Summed) -> list[str]:
     return ["family", "width", "start", "key", "events", "first", "last", *kept.sums]
 
 
-def _insert(kept: RollUps, select: str, params: tuple[Any, ...]) -> None:
+def _insert(kept: Summed, select: str, params: tuple[Any, ...]) -> None:
     """Add sums to those that are there; in order of keys, so that pages stay dense."""
     columns = _columns(kept)
-    table = kept.model._meta.db_table
+    table = kept.sums_model._meta.db_table
     added = ", ".join(_added(table, name) for name in columns[4:])
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,8 +1,8 @@
 """What the summaries can group each stream by, add up, and call it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.db.models import (
     Case,
@@ -36,109 +36,113 @@ Newest = Callable[[], Any]
 """Returns the newest event of a group, None when it is gone."""
 NameOf = Callable[[Any, Newest], str]
 """Returns what people call a key."""
-_NAMED: Final = ("source", "destination", "user", "policy")
-"""What flows themselves tell the names of."""
-
-
 NARROWED: Final = 100
 """Added to the family of all events: that of the few that are asked for most."""
 
 
-class Family(NamedTuple):
-    """The sums of one group; the number is stored with them, and never given to another.
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """What events can be grouped by: the expression `key`, and what belongs to its keys.
 
-    `filter` is the one that equals a key; keys may be whole numbers.
+    `filter` is the one that shows the rows of a key, these alone if it is `equal`.
+    `family` is the number under which sums by it are stored, never given to another; 0:
+    none are. Keys may be `whole` numbers, for which `words` stand in answers. `name` tells
+    what people call a key. `among` makes of keys a condition that an index serves, where
+    equality is none.
     """
 
-    number: int
-    filter: str = ""
+    key: Any
+    filter: str
+    family: int = 0
+    equal: bool = True
     whole: bool = False
+    words: tuple[str, ...] = ()
+    name: NameOf | None = None
+    among: Callable[[list[Any]], Q] | None = None
 
 
-@dataclass(frozen=True)
-class RollUps:
-    """What is summed up of a stream by hour and day, and what that can answer.
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A stream as summaries see it.
 
-    `families` are by group. `sums` holds an expression for each column of sums, `metrics`
-    makes the aggregates of them. What `narrowing`, a filter with its value, keeps has
-    families of its own; `narrow` is the same condition.
+    `groups` are by name, `metrics` makes the aggregates; the first of each is the default.
+    """
+
+    model: type[Model]
+    time_field: str
+    groups: Mapping[str, Grouping]
+    metrics: Mapping[str, Callable[[], Any]]
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """By group the filter that shows the rows of a key."""
+        return {name: group.filter for name, group in self.groups.items()}
+
+    @property
+    def indexed(self) -> dict[str, Callable[[list[Any]], Q]]:
+        """By group the condition that keys are among some, where equality is slow."""
+        return {name: x.among for name, x in self.groups.items() if x.among}
+
+    def shown(self, group: str, key: Any) -> str:
+        words = self.groups[group].words
+        return words[key] if words else str(key)
+
+    def name_of(self, group: str, key: Any, newest: Newest) -> str:
+        """Return what people call the key, "" when it has no name of its own."""
+        name = self.groups[group].name
+        return "" if name is None or key in ("", None) else name(key, newest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summed(Subject):
+    """A stream whose events are summed up by hour, day and week.
+
+    `sums` holds an expression for each column of `sums_model`, `of_sums` makes the metrics
+    of these columns. What `narrowing`, a filter with its value, keeps has families of its
+    own; `narrow` is the same condition.
     """
 
     stream: Stream
-    model: type[RollUp]
-    groups: Mapping[str, Any]
-    families: Mapping[str, Family]
+    sums_model: type[RollUp]
     sums: Mapping[str, Any]
-    metrics: Mapping[str, Callable[[], Any]]
+    of_sums: Mapping[str, Callable[[], Any]]
     narrowing: tuple[str, Any]
     narrow: Q
 
     @property
-    def filters(self) -> dict[str, str]:
-        """By group the filter that equals a key, if there is one."""
-        return {name: own.filter for name, own in self.families.items() if own.filter}
+    def families(self) -> dict[str, int]:
+        """By group the number of its sums, if there are any."""
+        return {name: x.family for name, x in self.groups.items() if x.family}
 
-    def answer(self, group: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the fields of the rows that hold the answer; None where none do.
+    def answer(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the fields of the sums that hold the answer; None where none do.
 
         `asked` holds the filters in use, dates aside.
         """
-        family, rest = self.families.get(group), dict(asked)
-        if family is None:
+        group, rest = self.groups[name], dict(asked)
+        number = group.family
+        if not number:
             return None
-        number = family.number
-        name, value = self.narrowing
-        if name in rest and rest[name] == value:
-            del rest[name]
+        narrowed, value = self.narrowing
+        if narrowed in rest and rest[narrowed] == value:
+            del rest[narrowed]
             number += NARROWED
-        own = rest.pop(family.filter, None)
+        own = rest.pop(group.filter, None) if group.equal else None
         if rest:
             return None
         return {"family": number, **({} if own is None else {"key": str(own)})}
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A stream as summaries see it.
+def _end(side: str, family: int) -> Grouping:
+    """Return the grouping by the id of an end, or by its address when it has none."""
 
-    `groups` holds an expression for each name to group by, `metrics` makes the
-    aggregates; the first of each is the default. `names` tells what people call a key.
-    `indexed` makes of keys a condition that an index serves, where equality is none.
-    """
-
-    model: type[Model]
-    time_field: str
-    groups: Mapping[str, Any]
-    metrics: Mapping[str, Callable[[], Any]]
-    names: Mapping[str, NameOf]
-    words: Mapping[str, tuple[str, ...]]
-    indexed: Mapping[str, Callable[[list[Any]], Q]] = field(default_factory=dict)
-    roll_ups: RollUps | None = None
-
-    def shown(self, group: str, key: Any) -> str:
-        return self.words[group][key] if group in self.words else str(key)
-
-    def name_of(self, group: str, key: Any, newest: Newest) -> str:
-        """Return what people call the key, "" when it has no name of its own."""
-        if group not in self.names or key in ("", None):
-            return ""
-        return self.names[group](key, newest)
-
-
-def _end(side: str) -> Coalesce:
-    """Return the id of an end, or its address when it has none."""
-    empty = Value("", output_field=TextField())
-    return Coalesce(NullIf(f"{side}_id", empty), F(f"{side}_address"))
-
-
-def _is_end(side: str) -> Callable[[list[Any]], Q]:
-    """Return a function that tells which events have one of some keys as that end."""
-
-    def condition(keys: list[Any]) -> Q:
+    def among(keys: list[Any]) -> Q:
         nameless = Q(**{f"{side}_id": "", f"{side}_address__in": keys})
         return Q(**{f"{side}_id__in": keys}) | nameless
 
-    return condition
+    empty = Value("", output_field=TextField())
+    key = Coalesce(NullIf(f"{side}_id", empty), F(f"{side}_address"))
+    return Grouping(key, side, family, name=_in_content(side), among=among)
 
 
 def _told(tell: Callable[[Any], Any]) -> NameOf:
@@ -164,35 +168,11 @@ def _first_name(facts: Iterable[PeerFacts | UserFacts]) -> str:
 SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)
 # TCP and UDP have no status (0), which tells nothing of success.
 _FAILURE: Final = ~SUCCESS & ~Q(status_code=0)
-
-_TRAFFIC_GROUPS: Final = {
-    "source": _end("source"),
-    "destination": _end("destination"),
-    "user": F("user_id"),
-    "policy": F("policy_id"),
-    "protocol": F("protocol"),
-    "reporter": F("reporter_id"),
-    "direction": F("direction"),
-    "connection_type": F("connection_type"),
-}
-
-_PROXY_GROUPS: Final = {
-    "host": F("host"),
-    "path": F("path"),
-    "method": F("method"),
-    "status": Case(
-        When(SUCCESS, then=Value("success")),
-        default=Value("failed"),
-        output_field=TextField(),
-    ),
-    "status_code": F("status_code"),
-    "source_ip": F("source_ip"),
-    "user": F("user_id"),
-    "service": F("service_id"),
-    "auth_method": F("auth_method_used"),
-    "reason": F("reason"),
-    "country": F("country_code"),
-}
+_STATUS: Final = Case(
+    When(SUCCESS, then=Value("success")),
+    default=Value("failed"),
+    output_field=TextField(),
+)
 
 _TRAFFIC_METRICS: Final = {
     "bytes": lambda: Total("rx_bytes", "tx_bytes"),
@@ -200,43 +180,67 @@ _TRAFFIC_METRICS: Final = {
     "drops": lambda: Total("drops"),
 }
 
-TRAFFIC_ROLL_UPS: Final = RollUps(
+TRAFFIC_SUBJECT: Final = Summed(
     stream=TRAFFIC,
-    model=TrafficRollUp,
-    groups=_TRAFFIC_GROUPS,
-    families={
-        "source": Family(1, "source"),
-        "destination": Family(2, "destination"),
-        "user": Family(3, "user_id"),
-        "policy": Family(4, "policy_id"),
-        "protocol": Family(5, "protocol", whole=True),
-        "reporter": Family(6, "reporter_id"),
-        "direction": Family(7, "direction", whole=True),
-        "connection_type": Family(8, "connection_type", whole=True),
+    model=TrafficEvent,
+    time_field="time",
+    groups={
+        "source": _end("source", 1),
+        "destination": _end("destination", 2),
+        "user": Grouping(F("user_id"), "user_id", 3, name=_in_content("user")),
+        "policy": Grouping(F("policy_id"), "policy_id", 4, name=_in_content("policy")),
+        "protocol": Grouping(
+            *(F("protocol"), "protocol", 5),
+            whole=True,
+            name=lambda key, _: PROTOCOL_NAMES.get(key, ""),
+        ),
+        "reporter": Grouping(
+            *(F("reporter_id"), "reporter_id", 6),
+            name=lambda key, _: _first_name(directory.peers.only({key}, ())),
+        ),
+        "direction": Grouping(
+            F("direction"), "direction", 7, whole=True, words=DIRECTIONS
+        ),
+        "connection_type": Grouping(
+            F("connection_type"), "connection_type", 8, whole=True, words=CONNECTIONS
+        ),
     },
-    sums={name: F(name) for name in ("rx_bytes", "tx_bytes", "flows", "drops")},
     metrics=_TRAFFIC_METRICS,
+    sums_model=TrafficRollUp,
+    sums={name: F(name) for name in ("rx_bytes", "tx_bytes", "flows", "drops")},
+    of_sums=_TRAFFIC_METRICS,
     narrowing=("type", KIND_BITS["TYPE_DROP"]),
     narrow=Q(kinds__gte=KIND_BITS["TYPE_DROP"]),  # the highest bit
 )
 
-PROXY_ROLL_UPS: Final = RollUps(
+PROXY_SUBJECT: Final = Summed(
     stream=PROXY,
-    model=ProxyRollUp,
-    groups=_PROXY_GROUPS,
-    # No paths: there may be as many as there are entries.
-    families={
-        "host": Family(1, "host"),
-        "method": Family(2),
-        "status": Family(3),
-        "status_code": Family(4, "status_code", whole=True),
-        "source_ip": Family(5, "source_ip"),
-        "user": Family(6, "user_id"),
-        "service": Family(7, "service_id"),
-        "auth_method": Family(8, "auth_method"),
-        "reason": Family(9, "reason"),
-        "country": Family(10, "country_code"),
+    model=ProxyEntry,
+    time_field="timestamp",
+    groups={
+        "host": Grouping(F("host"), "host", 1),
+        # No sums by path: there may be as many as there are entries.
+        "path": Grouping(F("path"), "exact_path"),
+        # The filter finds methods in small letters, too.
+        "method": Grouping(F("method"), "method", 2, equal=False),
+        "status": Grouping(_STATUS, "status", 3, equal=False),
+        "status_code": Grouping(F("status_code"), "status_code", 4, whole=True),
+        "source_ip": Grouping(F("source_ip"), "source_ip", 5),
+        "user": Grouping(
+            *(F("user_id"), "user_id", 6),
+            name=lambda key, _: _first_name(directory.users.only({key})),
+        ),
+        "service": Grouping(F("service_id"), "service_id", 7),
+        "auth_method": Grouping(F("auth_method_used"), "auth_method", 8),
+        "reason": Grouping(F("reason"), "reason", 9),
+        "country": Grouping(F("country_code"), "country_code", 10),
     },
+    metrics={
+        "requests": lambda: Count("pk"),
+        "bytes": lambda: Total("bytes_upload", "bytes_download"),
+        "failures": lambda: Count("pk", filter=_FAILURE),
+    },
+    sums_model=ProxyRollUp,
     sums={
         "bytes_upload": F("bytes_upload"),
         "bytes_download": F("bytes_download"),
@@ -244,7 +248,7 @@ PROXY_ROLL_UPS: Final = RollUps(
             When(_FAILURE, then=1), default=0, output_field=IntegerField()
         ),
     },
-    metrics={
+    of_sums={
         "requests": lambda: Total("events"),
         "bytes": lambda: Total("bytes_upload", "bytes_download"),
         "failures": lambda: Total("failures"),
@@ -253,56 +257,28 @@ PROXY_ROLL_UPS: Final = RollUps(
     narrow=~SUCCESS,
 )
 
-TRAFFIC_SUBJECT: Final = Subject(
-    model=TrafficEvent,
-    time_field="time",
-    groups=_TRAFFIC_GROUPS,
-    metrics=_TRAFFIC_METRICS,
-    names={
-        **{field: _in_content(field) for field in _NAMED},
-        "protocol": lambda key, _: PROTOCOL_NAMES.get(key, ""),
-        "reporter": lambda key, _: _first_name(directory.peers.only({key}, ())),
-    },
-    words={"direction": DIRECTIONS, "connection_type": CONNECTIONS},
-    indexed={side: _is_end(side) for side in ("source", "destination")},
-    roll_ups=TRAFFIC_ROLL_UPS,
-)
-
-PROXY_SUBJECT: Final = Subject(
-    model=ProxyEntry,
-    time_field="timestamp",
-    groups=_PROXY_GROUPS,
-    metrics={
-        "requests": lambda: Count("pk"),
-        "bytes": lambda: Total("bytes_upload", "bytes_download"),
-        "failures": lambda: Count("pk", filter=_FAILURE),
-    },
-    names={"user": lambda key, _: _first_name(directory.users.only({key}))},
-    words={},
-    roll_ups=PROXY_ROLL_UPS,
-)
-
 AUDIT_SUBJECT: Final = Subject(
     model=AuditEvent,
     time_field="timestamp",
     groups={
-        "activity": F("activity_code"),
-        "initiator": F("initiator_id"),
-        "target": F("target_id"),
-        "target_type": F("target_type"),
-        "source_address": F("source_address"),
+        "activity": Grouping(
+            *(F("activity_code"), "activity_code"),
+            name=lambda key, _: LABELS.get(key, ""),
+        ),
+        "initiator": Grouping(
+            *(F("initiator_id"), "initiator_id"),
+            name=_told(lambda event: event.initiator_name or event.initiator_email),
+        ),
+        "target": Grouping(
+            *(F("target_id"), "target_id"),
+            name=_told(
+                lambda event: event.meta.get("name") or event.meta.get("new_name")
+            ),
+        ),
+        "target_type": Grouping(F("target_type"), "target_type"),
+        "source_address": Grouping(F("source_address"), "source_address"),
     },
     metrics={"events": lambda: Count("pk")},
-    names={
-        "activity": lambda key, _: LABELS.get(key, ""),
-        "initiator": _told(lambda event: event.initiator_name or event.initiator_email),
-        "target": _told(
-            lambda event: event.meta.get("name") or event.meta.get("new_name")
-        ),
-    },
-    words={},
 )
 
-ROLL_UPS: Final = {
-    each.stream.name: each for each in (TRAFFIC_ROLL_UPS, PROXY_ROLL_UPS)
-}
+ROLL_UPS: Final = {each.stream.name: each for each in (TRAFFIC_SUBJECT, PROXY_SUBJECT)}

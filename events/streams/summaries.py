@@ -41,7 +41,7 @@ from events.streams.hours import (
     whole_hours,
 )
 from events.streams.statements import HIGHEST, fetched, total_sql
-from events.streams.subjects import RollUps, Subject
+from events.streams.subjects import Subject, Summed
 from events.vocabulary import FUTURE
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import read_snapshot
@@ -176,7 +176,7 @@ def events_by(
 
 
 def _keys(subject: Subject, question: Question) -> dict[str, Any]:
-    return {f"by_{name}": subject.groups[name] for name in question.group_by}
+    return {f"by_{name}": subject.groups[name].key for name in question.group_by}
 
 
 def _parts(
@@ -189,7 +189,8 @@ def _parts(
     """Yield what adds up to the answer: sums of these widths, and events beside them."""
     events = partial(_events, subject, question, matching)
     hours = whole_hours(question.start, question.end)
-    kept, [group, *more] = subject.roll_ups, question.group_by
+    kept = subject if isinstance(subject, Summed) else None
+    [group, *more] = question.group_by
     fields = kept.answer(group, asked) if kept and hours and not more else None
     if kept is None or hours is None or fields is None:
         yield events(question.start, question.end)
@@ -246,14 +247,14 @@ def _events(
 
 
 def _sums(
-    kept: RollUps,
+    kept: Summed,
     fields: Mapping[str, Any],
     question: Question,
     spans: Sequence[tuple[int, Span]],
 ) -> Part:
     """Return the sums of spans, each of one width."""
     [group] = question.group_by
-    key = Cast("key", IntegerField()) if kept.families[group].whole else F("key")
+    key = Cast("key", IntegerField()) if kept.groups[group].whole else F("key")
     # One condition of all spans: parts of their own would each be grouped by key first.
     asked = reduce(
         or_,
@@ -273,9 +274,9 @@ def _sums(
         return chosen & reduce(or_, named)
 
     return Part(
-        rows=kept.model._default_manager.filter(asked, **fields),
+        rows=kept.sums_model._default_manager.filter(asked, **fields),
         keys={f"by_{group}": key},
-        value=kept.metrics[question.metric](),
+        value=kept.of_sums[question.metric](),
         events=Sum("events"),
         first=Min("first"),
         last=Max("last"),
