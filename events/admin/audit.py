@@ -20,7 +20,6 @@ from events.api.audit import AuditEventsView, AuditFilterSet
 from events.audit.rows import detail_row
 from events.audit.specs import all_specs
 from events.models import AuditEvent
-from events.streams.subjects import AUDIT_SUBJECT
 from meshmgmt.adminsite.look import instant
 from meshmgmt.api.permissions import may_write
 
@@ -43,7 +42,6 @@ def kinds() -> dict[str, str]:
 class AuditEventAdmin(Explorer):
     """Who changed this."""
 
-    subject = AUDIT_SUBJECT
     filterset_class = AuditFilterSet
     api_view = AuditEventsView
     summary_url_name = "audit-summary"

@@ -39,7 +39,6 @@ from events.admin.pageparts import (
 )
 from events.api.filters import StreamFilterSet
 from events.api.queries import TextField, require_valid
-from events.streams.subjects import Subject
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.look import moment
 from meshmgmt.adminsite.menu import name_of
@@ -60,7 +59,6 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     change_form_template = "admin/events/event.html"
     # Django makes a form for the page of a row, which shows none: as small as can be.
     fields = readonly_fields = ("id",)
-    subject: ClassVar[Subject]
     filterset_class: ClassVar[type[StreamFilterSet]]
     api_view: ClassVar[type[ApiView]]
     summary_url_name: ClassVar[str]
@@ -215,7 +213,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         cursor = request.GET.get("cursor", "")
         # As long as all texts of the row together, and never shown.
         rows = filters.qs.defer("search")
-        return read_rows(rows, filters.time_field, self.page_rows, cursor)
+        return read_rows(rows, filters.subject.time_field, self.page_rows, cursor)
 
     def _rows(self, page: RowPage, here: Here) -> Iterator[Row]:
         self.prepare(list(page.rows))
@@ -225,7 +223,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def _time_cell(self, row: Any) -> SafeString:
         """Return the time of a row, which leads to its page."""
-        shown = moment(getattr(row, self.filterset_class.time_field))
+        shown = moment(getattr(row, self.filterset_class.subject.time_field))
         return format_html('<a href="{}">{}</a>', home.object_url(row), shown)
 
     def _context(
@@ -238,12 +236,12 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             "explorer": self._controls(request, filters, here, page),
             "chart": {
                 "url": reverse(self.summary_url_name),
-                "groups": list(self.subject.groups),
-                "metrics": {name: shown_word(name) for name in self.subject.metrics},
+                "groups": list(filters.subject.groups),
+                "metrics": {name: shown_word(name) for name in filters.subject.metrics},
                 "oldest": self._oldest(request),
                 "group": request.GET.get("group_by", ""),
                 "metric": request.GET.get("metric", ""),
-                "filters": orjson.dumps(self.subject.filters).decode(),
+                "filters": orjson.dumps(filters.subject.filters).decode(),
             },
         }
 
@@ -284,7 +282,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def _oldest(self, request: HttpRequest) -> str:
         """Return the time of the first event, where "any time" begins."""
-        time = self.filterset_class.time_field
+        time = self.filterset_class.subject.time_field
         times = self.get_queryset(request).order_by(time).values_list(time, flat=True)
         first = times.first()
         return first.isoformat() if first else ""

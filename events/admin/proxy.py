@@ -21,7 +21,6 @@ from events.api.pagination import ProxyPageForm
 from events.api.queries import require_valid
 from events.api.streams import ProxyEntriesView
 from events.models import ProxyEntry
-from events.streams.subjects import PROXY_SUBJECT
 from events.vocabulary import METHODS
 from meshmgmt.adminsite.look import instant
 from meshmgmt.core import clock
@@ -47,7 +46,6 @@ def recent(column: str, label: str = "") -> dict[str, str]:
 class ProxyEntryAdmin(Explorer):
     """Who is hammering that service."""
 
-    subject = PROXY_SUBJECT
     filterset_class = ProxyFilterSet
     api_view = ProxyEntriesView
     summary_url_name = "proxy-summary"

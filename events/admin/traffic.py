@@ -18,7 +18,6 @@ from events.admin.pageparts import TIME, Column, View
 from events.api.filters import TrafficFilterSet
 from events.api.streams import TrafficEventsView
 from events.models import TrafficEvent
-from events.streams.subjects import TRAFFIC_SUBJECT
 from events.vocabulary import CONNECTIONS, DIRECTIONS, PROTOCOL_NAMES
 from meshmgmt.core import clock
 
@@ -33,7 +32,6 @@ def protocols() -> dict[str, str]:
 class TrafficEventAdmin(Explorer):
     """Who reached what."""
 
-    subject = TRAFFIC_SUBJECT
     filterset_class = TrafficFilterSet
     api_view = TrafficEventsView
     summary_url_name = "network-traffic-summary"

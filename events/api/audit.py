@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from math import ceil
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import django_filters
@@ -43,6 +43,7 @@ from events.audit.rows import (
 from events.models import AuditEvent, AuditHead
 from events.proof import heads
 from events.search import SHORTEST_INDEXED, fold
+from events.streams.subjects import AUDIT_SUBJECT
 from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export, pieces_of
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
@@ -90,7 +91,7 @@ class CodesFilter(django_filters.Filter):
 
 
 class AuditFilterSet(StreamFilterSet):
-    time_field = "timestamp"
+    subject = AUDIT_SUBJECT
 
     activity_code = CodesFilter(
         lookup_expr="in",
@@ -110,10 +111,6 @@ class AuditFilterSet(StreamFilterSet):
     search = TextFilter(help_text="Part of any text of the event")
     start_date = since("timestamp", "Not older (ISO 8601)")
     end_date = until("timestamp", "Not newer (ISO 8601)")
-
-    class Meta:
-        model = AuditEvent
-        fields: ClassVar[list[str]] = []
 
     def of_group(self, queryset: Rows, name: str, group_id: str) -> Rows:
         """Keep events of or about a group; the search index narrows first."""

@@ -19,9 +19,8 @@ from events.api.queries import (
     since,
     until,
 )
-from events.models import ProxyEntry, TrafficEvent
 from events.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
-from events.streams.subjects import SUCCESS, TRAFFIC_SUBJECT
+from events.streams.subjects import PROXY_SUBJECT, SUCCESS, TRAFFIC_SUBJECT, Subject
 from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS, METHODS
 
 Rows = QuerySet[Any]
@@ -36,7 +35,13 @@ class StreamFilterSet(django_filters.FilterSet):
 
     tally_filters: ClassVar[frozenset[str]] = frozenset()
     text_filters: ClassVar[frozenset[str]] = frozenset({"search"})
-    time_field: ClassVar[str]
+    subject: ClassVar[Subject]
+
+    def __init__(self, data: Any = None, queryset: Any = None, **options: Any) -> None:
+        """Filter events of the stream; where no rows are given, all of them."""
+        if queryset is None:
+            queryset = self.subject.model._default_manager.all()
+        super().__init__(data, queryset, **options)
 
     @property
     def active(self) -> frozenset[str]:
@@ -81,7 +86,7 @@ class StreamFilterSet(django_filters.FilterSet):
             return queryset
         if self.short_search:
             # Every row would have to be read, so only so many are.
-            newest = queryset.order_by(f"-{self.time_field}", "-id")
+            newest = queryset.order_by(f"-{self.subject.time_field}", "-id")
             queryset = queryset.model._default_manager.filter(
                 id__in=newest.values("id")[:SHORT_SEARCH_ROWS]
             )
@@ -108,7 +113,7 @@ class StreamFilterBackend(DjangoFilterBackend):
 
 class TrafficFilterSet(StreamFilterSet):
     tally_filters = frozenset({"protocol", "type", "connection_type", "direction"})
-    time_field = "time"
+    subject = TRAFFIC_SUBJECT
 
     user_id = TextFilter(help_text="Id of the user")
     reporter_id = TextFilter(help_text="Id of the reporting peer")
@@ -143,13 +148,9 @@ class TrafficFilterSet(StreamFilterSet):
     start_date = since("time", "Not older than this (ISO 8601)")
     end_date = until("time", "Not newer than this (ISO 8601)")
 
-    class Meta:
-        model = TrafficEvent
-        fields: ClassVar[list[str]] = []
-
     def of_end(self, queryset: Rows, name: str, key: str) -> Rows:
         """Keep flows with an end that summaries know by this key."""
-        return queryset.filter(TRAFFIC_SUBJECT.indexed[name]([key]))
+        return queryset.filter(self.subject.indexed[name]([key]))
 
     def of_type(self, queryset: Rows, name: str, bit: int) -> Rows:
         """Keep events whose bits include `bit`, spelt as an index can serve it."""
@@ -177,7 +178,7 @@ class AddressFilter(django_filters.CharFilter):
 class ProxyFilterSet(StreamFilterSet):
     tally_filters = frozenset({"method", "status", "status_class", "status_code"})
     text_filters = frozenset({"search", "path", "exact_path"})
-    time_field = "timestamp"
+    subject = PROXY_SUBJECT
 
     host = TextFilter(help_text="The Host header, exactly")
     method = TextFilter(method="of_method", help_text="The HTTP method")
@@ -215,10 +216,6 @@ class ProxyFilterSet(StreamFilterSet):
     )
     start_date = since("timestamp", "Not older than this (RFC 3339)")
     end_date = until("timestamp", "Not newer than this (RFC 3339)")
-
-    class Meta:
-        model = ProxyEntry
-        fields: ClassVar[list[str]] = []
 
     @property
     def on_tallies(self) -> bool:

@@ -14,12 +14,7 @@ from events.api.audit import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import EnumField, WholeNumberField, parameters_of, require_valid
 from events.api.serializers import SummarySerializer
-from events.streams.subjects import (
-    AUDIT_SUBJECT,
-    PROXY_SUBJECT,
-    TRAFFIC_SUBJECT,
-    Subject,
-)
+from events.streams.subjects import Subject
 from events.streams.summaries import MAX_BUCKETS, MAX_GROUP_FIELDS, Question, summarise
 from meshmgmt.api.views import ApiView
 from meshmgmt.core import clock
@@ -124,44 +119,39 @@ class SummaryView(ApiView):
     module = "events"
     reads_long = True
     serializer_class = SummarySerializer
-    subject: ClassVar[Subject]
     filterset_class: ClassVar[type[StreamFilterSet]]
 
     def __init_subclass__(cls) -> None:
         """Document the parameters."""
         super().__init_subclass__()
-        form = partial(SummaryForm, cls.subject)
+        form = partial(SummaryForm, cls.filterset_class.subject)
         asked = extend_schema(parameters=parameters_of(form, cls.filterset_class))
         extend_schema_view(get=asked)(cls)
 
     def get(self, request: Request) -> Response:
         """Return the biggest groups and their time series."""
-        form = SummaryForm(self.subject, request.query_params)
-        everything = self.subject.model._default_manager.all()
-        filters = self.filterset_class(request.query_params, everything)
+        filters = self.filterset_class(request.query_params)
+        form = SummaryForm(filters.subject, request.query_params)
         require_valid(form, filters.form)
         dates = filters.form.cleaned_data
         question = form.question(dates["start_date"], dates["end_date"])
-        answer = summarise(self.subject, filters.qs, filters.undated, question)
+        answer = summarise(filters.subject, filters.qs, filters.undated, question)
         return Response(answer)
 
 
 class TrafficSummaryView(SummaryView):
     """Top talkers and drops of the network traffic."""
 
-    subject = TRAFFIC_SUBJECT
     filterset_class = TrafficFilterSet
 
 
 class ProxySummaryView(SummaryView):
     """Top hosts, sources and denials of the proxy access logs."""
 
-    subject = PROXY_SUBJECT
     filterset_class = ProxyFilterSet
 
 
 class AuditSummaryView(SummaryView):
     """Who changed the most, and what."""
 
-    subject = AUDIT_SUBJECT
     filterset_class = AuditFilterSet

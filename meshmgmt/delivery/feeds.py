@@ -190,7 +190,7 @@ def following(subscription: Subscription) -> Batch:
 def replayed(subscription: Subscription) -> Batch:
     """Return what comes next of the times to be sent again, by time."""
     feed = FEEDS[subscription.stream]
-    time = feed.filterset.time_field
+    time = feed.filterset.subject.time_field
     times = (subscription.replay_from, subscription.replay_until)
     rows = feed.matching(subscription.filters).filter(**{f"{time}__range": times})
     if subscription.replay_after:
@@ -209,7 +209,7 @@ def waiting_since(subscription: Subscription) -> datetime | None:
     feed = FEEDS[subscription.stream]
     rows = feed.all().filter(**{f"{feed.position}__gt": subscription.cursor})
     times = rows.order_by(feed.position)
-    return times.values_list(feed.filterset.time_field, flat=True).first()
+    return times.values_list(feed.filterset.subject.time_field, flat=True).first()
 
 
 def _query(filters: dict[str, Any]) -> QueryDict:

@@ -176,13 +176,13 @@ def test_the_rows_behind_every_bar_are_as_many_as_it_says(site: Client):
         summary = reverse(shown.summary_url_name)
         bars = [
             (link_to({name: value}), bar["events"])
-            for group, name in shown.subject.filters.items()
+            for group, name in shown.filterset_class.subject.filters.items()
             for bar in site.get(f"{summary}?group_by={group}&metric={metric}").json()[
                 "groups"
             ]
             if (value := bar["key"][group])
         ]
-        assert len(bars) >= len(shown.subject.filters)
+        assert len(bars) >= len(shown.filterset_class.subject.filters)
         rows = [(query, len(keys(text_of(site, address + query)))) for query, _ in bars]
         assert rows == bars
 
