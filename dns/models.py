@@ -16,7 +16,7 @@ from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
 from meshmgmt.core.names import MAX_TEXT
-from meshmgmt.core.orderedlinks import listed_once
+from meshmgmt.core.orderedlinks import listed_once, owner_key
 
 
 class NameserverGroup(AuditedModel):
@@ -47,9 +47,7 @@ class NameserverGroupGroup(GroupLink):
     owner_field = "nameserver_group"
     relation = "groups"
 
-    nameserver_group = models.ForeignKey(
-        NameserverGroup, on_delete=models.CASCADE, related_name="group_links"
-    )
+    nameserver_group = owner_key(NameserverGroup, "group_links")
 
     class Meta(GroupLink.Meta):
         constraints = listed_once(
@@ -89,9 +87,7 @@ class DisabledManagementGroup(GroupLink):
     owner_field = "settings"
     relation = "disabled_management_groups"
 
-    settings = models.ForeignKey(
-        DnsSettings, on_delete=models.CASCADE, related_name="group_links"
-    )
+    settings = owner_key(DnsSettings, "group_links")
 
     class Meta(GroupLink.Meta):
         constraints = listed_once("dns_settings_group", "settings", "group")
@@ -122,7 +118,7 @@ class ZoneGroup(GroupLink):
     owner_field = "zone"
     relation = "distribution_groups"
 
-    zone = models.ForeignKey(Zone, on_delete=models.CASCADE, related_name="group_links")
+    zone = owner_key(Zone, "group_links")
 
     class Meta(GroupLink.Meta):
         constraints = listed_once("dns_zone_group", "zone", "group")

@@ -65,6 +65,14 @@ class OrderedLink(models.Model):
         return _key(getattr(self, name) for name in self.member_fields)
 
 
+def owner_key(owner: Any, lists: str) -> "models.ForeignKey[Any, Any]":
+    """Return the foreign key to what has a list, which goes with it.
+
+    `lists` is what its model calls the entries.
+    """
+    return models.ForeignKey(owner, on_delete=models.CASCADE, related_name=lists)
+
+
 def listed_once(name: str, *fields: str) -> list[models.BaseConstraint]:
     """Return the constraints of lists that hold no member twice."""
     return [models.UniqueConstraint(fields=fields, name=name)]

@@ -8,7 +8,7 @@ from groups.models import GroupLink
 from meshmgmt.accounts.tokens import HASH_LENGTH
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH
-from meshmgmt.core.orderedlinks import listed_once
+from meshmgmt.core.orderedlinks import listed_once, owner_key
 from meshmgmt.core.roles import Role
 
 
@@ -63,9 +63,7 @@ class SetupKeyAutoGroup(GroupLink):
     owner_field = "setup_key"
     relation = "auto_groups"
 
-    setup_key = models.ForeignKey(
-        SetupKey, on_delete=models.CASCADE, related_name="auto_group_links"
-    )
+    setup_key = owner_key(SetupKey, "auto_group_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "auto-group of a setup key"
@@ -79,11 +77,7 @@ class UserAutoGroup(GroupLink):
     owner_field = "user"
     relation = "auto_groups"
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.CASCADE,
-        related_name="auto_group_links",
-    )
+    user = owner_key(settings.AUTH_USER_MODEL, "auto_group_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "auto-group of a user"
@@ -130,9 +124,7 @@ class InviteAutoGroup(GroupLink):
     owner_field = "invite"
     relation = "auto_groups"
 
-    invite = models.ForeignKey(
-        Invite, on_delete=models.CASCADE, related_name="auto_group_links"
-    )
+    invite = owner_key(Invite, "auto_group_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "auto-group of an invite"

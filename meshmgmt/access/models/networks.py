@@ -5,7 +5,7 @@ from django.db import models
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.orderedlinks import listed_once
+from meshmgmt.core.orderedlinks import listed_once, owner_key
 from meshmgmt.inventory.models import Network, Peer
 
 
@@ -44,9 +44,7 @@ class RouteGroup(GroupLink):
     owner_field = "route"
     relation = "groups"
 
-    route = models.ForeignKey(
-        Route, on_delete=models.CASCADE, related_name="group_links"
-    )
+    route = owner_key(Route, "group_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "group of a route"
@@ -60,9 +58,7 @@ class RoutePeerGroup(GroupLink):
     owner_field = "route"
     relation = "peer_groups"
 
-    route = models.ForeignKey(
-        Route, on_delete=models.CASCADE, related_name="peer_group_links"
-    )
+    route = owner_key(Route, "peer_group_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "peer group of a route"
@@ -76,9 +72,7 @@ class RouteAccessControlGroup(GroupLink):
     owner_field = "route"
     relation = "access_control_groups"
 
-    route = models.ForeignKey(
-        Route, on_delete=models.CASCADE, related_name="access_control_group_links"
-    )
+    route = owner_key(Route, "access_control_group_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "access control group of a route"
@@ -110,9 +104,7 @@ class RouterPeerGroup(GroupLink):
     owner_field = "router"
     relation = "peer_groups"
 
-    router = models.ForeignKey(
-        Router, on_delete=models.CASCADE, related_name="peer_group_links"
-    )
+    router = owner_key(Router, "peer_group_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "peer group of a router"

@@ -5,7 +5,7 @@ from django.db import models
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.orderedlinks import OrderedLink, listed_once
+from meshmgmt.core.orderedlinks import OrderedLink, listed_once, owner_key
 
 
 class PostureCheck(AuditedModel):
@@ -45,9 +45,7 @@ class PolicyPostureCheck(OrderedLink):
     member_fields = ("posture_check_id",)
     relation = "source_posture_checks"
 
-    policy = models.ForeignKey(
-        Policy, on_delete=models.CASCADE, related_name="posture_check_links"
-    )
+    policy = owner_key(Policy, "posture_check_links")
     # Taken out by the service, which disables what would let in more without it.
     posture_check = models.ForeignKey(
         PostureCheck, on_delete=models.PROTECT, related_name="policy_links"
@@ -116,9 +114,7 @@ class RuleSource(GroupLink):
     owner_field = "rule"
     relation = "sources"
 
-    rule = models.ForeignKey(
-        PolicyRule, on_delete=models.CASCADE, related_name="source_links"
-    )
+    rule = owner_key(PolicyRule, "source_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "source of a rule"
@@ -132,9 +128,7 @@ class RuleDestination(GroupLink):
     owner_field = "rule"
     relation = "destinations"
 
-    rule = models.ForeignKey(
-        PolicyRule, on_delete=models.CASCADE, related_name="destination_links"
-    )
+    rule = owner_key(PolicyRule, "destination_links")
 
     class Meta(GroupLink.Meta):
         verbose_name = "destination of a rule"
@@ -152,9 +146,7 @@ class RuleAuthorizedGroup(GroupLink):
     member_fields = ("group_id", "local_users")
     relation = "authorized_groups"
 
-    rule = models.ForeignKey(
-        PolicyRule, on_delete=models.CASCADE, related_name="authorized_group_links"
-    )
+    rule = owner_key(PolicyRule, "authorized_group_links")
     local_users = models.TextField(blank=True)
 
     class Meta(GroupLink.Meta):
