@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.db import models
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
-from dns.models import DnsSettings, NameserverGroup, Record, Zone
+from dns.models import DnsSettings
 from dns.selectors import disabled_management_groups
 from dns.services.nameservers import dns_settings_update
 from dns.services.zones import records, zones
@@ -25,19 +25,9 @@ from meshmgmt.access.api.views import (
     RouteViewSet,
     SetupKeyViewSet,
 )
-from meshmgmt.access.models import (
-    Invite,
-    Policy,
-    PolicyRule,
-    PostureCheck,
-    Route,
-    Router,
-    SetupKey,
-    UserAutoGroup,
-)
+from meshmgmt.access.models import Invite, Policy, PolicyRule, UserAutoGroup
 from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accesstests.api import AccessTestViewSet
-from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.accounts.services.account import account_update
@@ -48,7 +38,8 @@ from meshmgmt.core import clock
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.history import shown_moment
 from meshmgmt.core.orderedlinks import member_keys
-from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from meshmgmt.core.resources import whole_of
+from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.rules import UNIQUE
 from meshmgmt.inventory.services.peers import (
     ADDRESSES,
@@ -109,16 +100,25 @@ class Kind:
     is_leaf: bool = False
 
 
-def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
+def _sent_back(viewset: type[ResourceViewSet]) -> Check:
     """Replace an object by itself, as a client does that sends back what it read."""
 
     def check(instance: models.Model, by: User) -> None:
-        ids = {name: getattr(instance, of) for name, of in parents.items()}
+        key = whole_of(type(instance))
+        ids = {viewset.whole_url_kwarg: getattr(instance, key.attname)} if key else {}
         view = viewset.apart(by, **ids)
         data = view.checked(view.row(instance.pk), changed=True)
         view.update_object(instance.pk, data)
 
     return check
+
+
+def _resource(
+    viewset: type[ResourceViewSet], **special: Any
+) -> dict[type[models.Model], Kind]:
+    """Return the kind of what a view shows, whose rules look at it again."""
+    kind = Kind(viewset.module or "", check=_sent_back(viewset), **special)
+    return {viewset.resource.model: kind}
 
 
 # A rule has no address of its own in the API: its policy is looked at, with all of them.
@@ -203,40 +203,33 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         update=_update_user,
         delete=lambda user, by: user_delete(user_id=user.pk, by=by),
     ),
-    PostureCheck: Kind("policies", check=_sent_back(PostureCheckViewSet)),
-    Policy: Kind("policies", check=_sent_back(PolicyViewSet)),
+    **_resource(PostureCheckViewSet),
+    **_resource(PolicyViewSet),
     PolicyRule: Kind(
         "policies",
         check=_check_policy_of,
         check_gone=_check_policy_of,
         part_of="policy_id",
     ),
-    Route: Kind("routes", check=_sent_back(RouteViewSet)),
-    Network: Kind("networks", check=_sent_back(NetworkViewSet)),
-    NetworkResource: Kind(
-        "networks", check=_sent_back(NetworkResourceViewSet, networkId="network_id")
-    ),
-    Router: Kind(
-        "networks", check=_sent_back(NetworkRouterViewSet, networkId="network_id")
-    ),
+    **_resource(RouteViewSet),
+    **_resource(NetworkViewSet),
+    **_resource(NetworkResourceViewSet),
+    **_resource(NetworkRouterViewSet),
     Invite: Kind("users"),
-    SetupKey: Kind(
-        "setup_keys",
-        check=_sent_back(SetupKeyViewSet),
+    **_resource(
+        SetupKeyViewSet,
         update=lambda pk, columns, by: setup_keys.update(pk, columns),
     ),
-    NameserverGroup: Kind("nameservers", check=_sent_back(NameserverGroupViewSet)),
-    Zone: Kind(
-        "dns",
-        check=_sent_back(ZoneViewSet),
+    **_resource(NameserverGroupViewSet),
+    **_resource(
+        ZoneViewSet,
         preparing=lambda: zones.prepare,
         derived_from=frozenset(["domain"]),
         complete=zones.complete,
         is_leaf=True,
     ),
-    Record: Kind(
-        "dns",
-        check=_sent_back(RecordViewSet, zoneId="zone_id"),
+    **_resource(
+        RecordViewSet,
         preparing=lambda: records.prepare,
         derived_from=frozenset(["name", "type", "content"]),
         complete=records.complete,
@@ -244,6 +237,6 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         is_leaf=True,
     ),
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
-    AccessTest: Kind("policies", check=_sent_back(AccessTestViewSet)),
+    **_resource(AccessTestViewSet),
 }
 """What stands before another is made and changed before it, and deleted after it."""
