@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -26,7 +26,7 @@ from dns.zonefile.writer import as_zone_lines
 from events.models import AuditEvent
 from meshmgmt.adminsite import home
 from meshmgmt.core.context import current
-from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.mesh.snapshot import Record
 
 SHOWN: Final = 50
@@ -117,10 +117,7 @@ def urls() -> list[URLPattern]:
 
 @permission_required("dns.view_zone", raise_exception=True)
 def export_page(request: HttpRequest, zone_id: str) -> HttpResponse:
-    try:
-        return zone_file_response(zone_export(zone_id=zone_id), "attachment")
-    except NotFound as error:
-        raise Http404 from error
+    return zone_file_response(zone_export(zone_id=zone_id), "attachment")
 
 
 @permission_required("dns.change_zone", raise_exception=True)

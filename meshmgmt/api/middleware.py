@@ -13,7 +13,13 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
-from meshmgmt.api.exceptions import describe, error_answer, error_response, tell
+from meshmgmt.api.exceptions import (
+    describe,
+    error_answer,
+    error_response,
+    not_found,
+    tell,
+)
 from meshmgmt.api.pages import (
     CONTENT_SECURITY_POLICY,
     accepts_html,
@@ -26,7 +32,7 @@ from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.api.requests import discard_rest
 from meshmgmt.core import context
 from meshmgmt.core.context import Actor, RequestContext, account_id, known_account_id
-from meshmgmt.core.errors import ServiceError, TooManyRequests
+from meshmgmt.core.errors import NotFound, ServiceError, TooManyRequests
 from meshmgmt.core.ids import new_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -179,6 +185,8 @@ class TransportMiddleware(_Wrapped):
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponse | None:
         """Answer what a view outside of the API refuses, or its database cannot do."""
+        if isinstance(exception, NotFound):  # a page is of something, by its path
+            return not_found(request, exception)
         known = (ServiceError, DatabaseError, InterfaceError)
         if not isinstance(exception, known):
             return None

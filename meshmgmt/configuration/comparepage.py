@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.core.paginator import Paginator
 from django.db.models import Count, Max
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -30,7 +30,7 @@ from meshmgmt.configuration.document import configuration_at, names_at
 from meshmgmt.configuration.sections import SECTIONS, Row
 from meshmgmt.core.clock import rfc3339
 from meshmgmt.core.context import account_id
-from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.errors import ServiceError
 
 SIZE: Final = 50
 DATES: Final = ("start_date", "end_date")
@@ -120,10 +120,7 @@ def _trail(here: Here) -> str:
 
 def _around(event_id: str) -> str:
     """Return the address that compares what was before a request with what it left."""
-    try:
-        event = event_by_id(event_id)
-    except NotFound as error:
-        raise Http404 from error
+    event = event_by_id(event_id)
     times = list(events_of_request(event).values_list("timestamp", flat=True))
     # All events of a write have one time, and the smallest step is a microsecond.
     first, last = times[-1] - timedelta(microseconds=1), times[0]

@@ -6,7 +6,7 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin, messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -28,7 +28,7 @@ from meshmgmt.control.rendering import Table, tables
 from meshmgmt.control.server import figures
 from meshmgmt.control.services.jobs import check_peer, job_create
 from meshmgmt.control.services.proxies import MAX_DAYS, proxy_tokens
-from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.roles import Operation
 from meshmgmt.explain.resolution.model import text_of
 from meshmgmt.inventory.models import Peer
@@ -145,8 +145,6 @@ def map_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     refusal, found = "", []
     try:
         found = tables(store, peer_id)
-    except NotFound as error:
-        raise Http404 from error
     except Unsendable as error:
         refusal = f"The peer is told nothing: {error}"
     facts = {

@@ -5,7 +5,7 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse_lazy
 
@@ -195,11 +195,8 @@ def lint_page(request: HttpRequest) -> TemplateResponse:
 def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     """Show what one peer gets, with all records."""
     check_page(request, "dns")
-    try:
-        with read_snapshot():
-            config = peer_dns(peer_id)
-    except NotFound as error:
-        raise Http404 from error
+    with read_snapshot():
+        config = peer_dns(peer_id)
     title = f"DNS of {config.peer_name}"
     return page(
         request,

@@ -3,8 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
@@ -14,10 +13,10 @@ from events.audit.reading import event_by_id, events_of_request
 from events.audit.specs import member_events
 from events.models import AuditEvent
 from meshmgmt.accounts.authority import viewer_of
+from meshmgmt.api.permissions import check_page
 from meshmgmt.api.plans import Plan
-from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.printable import counted
-from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.history.reverting import Reversal
 from meshmgmt.plans.planner import carried_out
 
@@ -26,13 +25,9 @@ MOVED = "Something else would be done by now than what was shown: look at it aga
 
 def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
     """Show what taking an event, or all of its request, back does; then do just that."""
+    check_page(request, "events")
     user = viewer_of(request)
-    if not allowed(user.role, "events", Operation.READ):
-        raise PermissionDenied
-    try:
-        event = event_by_id(event_id)
-    except NotFound as error:
-        raise Http404 from error
+    event = event_by_id(event_id)
     asked = request.POST or request.GET
     request_events = events_of_request(event)
     whole = "whole" in asked or ("alone" not in asked and _went_with_others(event))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from django.contrib import admin
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
@@ -20,7 +20,7 @@ from meshmgmt.control.changes import newest_serial
 from meshmgmt.control.server.figures import Delivered, delivered
 from meshmgmt.core import clock
 from meshmgmt.core.collector import nothing_to_collect
-from meshmgmt.core.errors import InvalidArgument, NotFound
+from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.printable import counted
 from meshmgmt.history.past import account_after
 from meshmgmt.inventory.models import Peer
@@ -93,10 +93,7 @@ def _mesh_after(event_id: int) -> Mesh:
 def saved_page(request: HttpRequest, event_id: str) -> TemplateResponse:
     """Tell how far the change of an event has come; to a script, that alone."""
     check_page(request, "peers")
-    try:
-        event = event_by_id(event_id)
-    except NotFound as error:
-        raise Http404 from error
+    event = event_by_id(event_id)
     facts = {**_facts(request, event), **_progress(event)}
     if home.is_renewal(request):
         return TemplateResponse(request, PART, facts)
