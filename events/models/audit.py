@@ -9,6 +9,7 @@ from events.activities import LABELS
 from events.search import search_text
 from meshmgmt.core import clock
 from meshmgmt.core.registry import Registry
+from meshmgmt.core.unseen import Unseen
 
 _NAMES: Final = (
     *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
@@ -149,7 +150,7 @@ class AuditEvent(models.Model):
         raise TypeError("audit events are removed by retention alone")
 
 
-class AuditTile(models.Model):
+class AuditTile(Unseen):
     """Up to 256 hashes of one level of the tree, side by side (`events/proof/merkle.py`).
 
     At level 0 also the ids of the events, in 8 bytes each: retention removes events, but
@@ -162,17 +163,13 @@ class AuditTile(models.Model):
     event_ids = models.BinaryField(default=bytes)
     first_event_id = models.BigIntegerField(null=True, db_index=True)
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Unseen.Meta):
         constraints = [
             models.UniqueConstraint(fields=["level", "number"], name="audit_tile_place")
         ]
 
-    def __str__(self) -> str:
-        return f"{self.level}/{self.number}"
 
-
-class AuditKey(models.Model):
+class AuditKey(Unseen):
     """An Ed25519 key pair; its private half is sealed under the secret key."""
 
     id = models.CharField(max_length=16, primary_key=True)
@@ -181,14 +178,8 @@ class AuditKey(models.Model):
     valid_from = models.DateTimeField(default=clock.now)
     valid_until = models.DateTimeField(null=True)
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return self.id
-
-
-class AuditHead(models.Model):
+class AuditHead(Unseen):
     """The root of the tree at one size and time, signed."""
 
     tree_size = models.BigIntegerField()
@@ -196,9 +187,3 @@ class AuditHead(models.Model):
     timestamp = models.DateTimeField()
     key = models.ForeignKey(AuditKey, on_delete=models.PROTECT)
     signature = models.BinaryField()
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"{self.tree_size} at {self.timestamp}"

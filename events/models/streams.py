@@ -9,6 +9,7 @@ import orjson
 from django.db import models
 
 from events.vocabulary import CONNECTIONS, DIRECTIONS, PROTOCOL_NAMES
+from meshmgmt.core.unseen import Unseen
 
 
 def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
@@ -77,7 +78,7 @@ class TrafficEvent(ReadOnlyModel):
         verbose_name = "network traffic event"
 
 
-class TrafficTally(models.Model):
+class TrafficTally(Unseen):
     """How many traffic events of a day share the values that rarely differ.
 
     Kept in step with the events in their own transactions, so totals of the common
@@ -91,17 +92,13 @@ class TrafficTally(models.Model):
     kinds = models.SmallIntegerField()
     rows = models.BigIntegerField()
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Unseen.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["day", "protocol", "direction", "connection_type", "kinds"],
                 name="traffic_tally_key",
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.day}: {self.rows}"
 
 
 class ProxyEntry(ReadOnlyModel):
@@ -137,7 +134,7 @@ class ProxyEntry(ReadOnlyModel):
         verbose_name_plural = "proxy access log entries"
 
 
-class ProxyTally(models.Model):
+class ProxyTally(Unseen):
     """How many entries of a day share method and status.
 
     Kept in step with the entries in their own transactions. Methods outside of
@@ -149,19 +146,15 @@ class ProxyTally(models.Model):
     status_code = models.SmallIntegerField()
     rows = models.BigIntegerField()
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Unseen.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["day", "method", "status_code"], name="proxy_tally_key"
             )
         ]
 
-    def __str__(self) -> str:
-        return f"{self.day}: {self.rows}"
 
-
-class RollUp(models.Model):
+class RollUp(Unseen):
     """What the events of an hour, six hours, a day or a week that share a value add up to.
 
     `family` says which value and whether of all events (`events/streams/subjects.py`). The
@@ -177,12 +170,8 @@ class RollUp(models.Model):
     first = models.DateTimeField()
     last = models.DateTimeField()
 
-    class Meta:
+    class Meta(Unseen.Meta):
         abstract = True
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"{self.family}, {self.start}, {self.key}: {self.events}"
 
 
 class TrafficRollUp(RollUp):
@@ -202,7 +191,7 @@ class ProxyRollUp(RollUp):
     failures = models.BigIntegerField()
 
 
-class RollUpMark(models.Model):
+class RollUpMark(Unseen):
     """Which of a stream's events are in its roll-ups.
 
     Those up to an arrival number are in the sums of their hours, and in those of the wider
@@ -213,24 +202,14 @@ class RollUpMark(models.Model):
     arrival = models.BigIntegerField()
     until = models.BigIntegerField(default=0, help_text="seconds since 1970")
 
-    class Meta:
-        default_permissions = ()
 
-    def __str__(self) -> str:
-        return f"{self.stream}: {self.arrival}"
-
-
-class RollUpGap(models.Model):
+class RollUpGap(Unseen):
     """A day whose roll-ups are not right, so that its events themselves are asked."""
 
     stream = models.TextField()
     day = models.DateField()
 
-    class Meta:
-        default_permissions = ()
+    class Meta(Unseen.Meta):
         constraints = [
             models.UniqueConstraint(fields=["stream", "day"], name="roll_up_gap_key")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.stream}: {self.day}"

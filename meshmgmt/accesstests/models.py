@@ -8,6 +8,7 @@ from dns.content import RECORD_TYPES
 from events.audit.audited import AuditedModel
 from meshmgmt.accesstests.rules import EXPECTATIONS, KINDS
 from meshmgmt.core import clock
+from meshmgmt.core.unseen import Unseen
 from meshmgmt.mesh.reach import PROTOCOLS
 
 PASSING: Final = "passing"
@@ -67,13 +68,7 @@ class AccessTest(AuditedModel):
         return source, (self.destination_kind, self.destination_ref)
 
 
-class Looked(models.Model):
+class Looked(Unseen):
     """Up to which serial of the maps the states of tests are right; at most one row."""
 
     serial = models.BigIntegerField()
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return str(self.serial)
