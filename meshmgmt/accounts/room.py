@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Collection, Iterator, Sequence
 
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends.db import SessionStore
 from django.db.models import Q
 from django.http import HttpRequest
 
@@ -42,6 +43,7 @@ def register() -> None:
     user_logged_in.connect(audit.record_sign_in, dispatch_uid="accounts.record_sign_in")
     register_start_notice(start_notice)
     register_job("wrong_passwords", HOUR, passwords.forget_wrong_passwords)
+    register_job("ended_sessions", HOUR, SessionStore.clear_expired)
     modelmodules.assign("users", "accounts.user")
     modelmodules.assign("pats", "accounts.accesstoken")
     modelmodules.assign("accounts", "accounts.account")

@@ -6,6 +6,7 @@ import urllib.parse
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 
 from meshmgmt.accounts.models import Account, User
@@ -159,6 +160,13 @@ class TestAdminSite:
         client = Client()
         assert self.sign_in(idp, client)["Location"] == "/admin/login/"
         assert b"did not sign you in" in client.get("/admin/login/").content
+
+    def test_a_sign_in_that_is_begun_stores_nothing(self, idp: RunningProvider):
+        for page in ("", "?next=/admin/groups/group/", f"?next=/{'x' * 7000}"):
+            begun = Client().get(f"/oidc/login{page}")
+            assert begun.status_code == 302
+            assert len(begun.cookies["oidc"].value) < 3000
+        assert not Session.objects.exists()
 
     def test_code_is_good_once(self, idp: RunningProvider):
         idp.token_of(roles="admin")

@@ -1,13 +1,17 @@
 """Signing in to the admin site."""
 
+import datetime as dt
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 
 from events.models import AuditEvent
 from meshmgmt.accounts.models import User, WrongPassword
 from meshmgmt.accounts.services.users import user_set_blocked
+from meshmgmt.core import clock
+from meshmgmt.core.jobs import registered_jobs
 from tests.accounts.identities import KEPT_OUT
 from tests.admin.signed_in import client_of
 from tests.factories import changed
@@ -82,3 +86,12 @@ class TestSignIn:
         assert client.get(USERS).status_code == 302
         again = client_of(User.objects.get(pk=user.pk))
         assert again.get(USERS).status_code == 200
+
+
+def test_sessions_that_are_over_are_deleted():
+    for days in (-1, 1):
+        until = clock.now() + dt.timedelta(days=days)
+        Session.objects.create(session_key=f"{days}", expire_date=until)
+    jobs = {job.name: job for job in registered_jobs()}
+    jobs["ended_sessions"].run()
+    assert [each.session_key for each in Session.objects.all()] == ["1"]

@@ -329,6 +329,10 @@ def test_no_header_of_a_client_moves_the_pages_to_another_path(server: Server):
         assert reply.status == 200
 
 
+def test_a_server_has_no_name_that_only_tests_use(server: Server):
+    assert request(server.port, "/livez", Host="testserver").status == 400
+
+
 def test_the_metrics_port_answers_metrics_alone(server: Server):
     assert request(server.metrics_port, "/other").status == 404
     assert request(server.metrics_port, "/metrics", "HEAD").body == b""

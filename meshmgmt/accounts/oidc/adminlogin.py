@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import json
 import logging
 import secrets
 import urllib.parse
@@ -28,7 +29,10 @@ from meshmgmt.core.errors import ServiceError, Unauthenticated
 
 _log = logging.getLogger(__name__)
 
-_SESSION: Final = "oidc"
+_COOKIE: Final = "oidc"
+"""Holds a sign-in that is under way: a session would be a row for each stranger."""
+_SECONDS: Final = 600
+_LONGEST_TARGET: Final = 1000
 SCOPE: Final = "openid email profile"
 REFUSED: Final = (
     "The identity provider did not sign you in; the log of this service says why."
@@ -46,7 +50,8 @@ def begin(request: HttpRequest) -> HttpResponse:
         _log.warning("nobody can sign in by the identity provider: %s", error.message)
         return _back(request, error.message, request.GET.get("next", ""))
     flow = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
-    request.session[_SESSION] = flow | {"next": request.GET.get("next", "")}
+    wanted = request.GET.get("next", "")
+    flow["next"] = wanted if len(wanted) <= _LONGEST_TARGET else ""
     digest = hashlib.sha256(flow["verifier"].encode("ascii")).digest()
     query = {
         "response_type": "code",
@@ -61,15 +66,25 @@ def begin(request: HttpRequest) -> HttpResponse:
     # It may have a query of its own, which stays (RFC 6749, Section 3.1).
     endpoint = str(metadata.get("authorization_endpoint", ""))
     glue = "&" if "?" in endpoint else "?"
-    return HttpResponseRedirect(f"{endpoint}{glue}{urllib.parse.urlencode(query)}")
+    away = HttpResponseRedirect(f"{endpoint}{glue}{urllib.parse.urlencode(query)}")
+    away.set_signed_cookie(
+        _COOKIE, json.dumps(flow), max_age=_SECONDS, httponly=True, samesite="Lax"
+    )
+    return away
 
 
 @never_cache
 @serves("GET")
 def callback(request: HttpRequest) -> HttpResponse:
     """Take the browser back from the provider and sign the user in."""
-    # Taken out: a state is good once, or a browser could be led through it again.
-    flow: dict[str, Any] = request.session.pop(_SESSION, {})
+    text = request.get_signed_cookie(_COOKIE, "", max_age=_SECONDS) or "{}"
+    answer = _signed_in(request, json.loads(text))
+    # A state is good once, or a browser could be led through it again.
+    answer.delete_cookie(_COOKIE, samesite="Lax")
+    return answer
+
+
+def _signed_in(request: HttpRequest, flow: dict[str, Any]) -> HttpResponse:
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
     # Without a state of our own a stranger could sign others in as themselves
     # (RFC 6749, Section 10.12).
