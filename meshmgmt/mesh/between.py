@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.firewall import Receiver, receiver
 from meshmgmt.mesh.policies import RuleInForce
-from meshmgmt.mesh.reach.traffic import Matcher, Traffic, arriving, slices
+from meshmgmt.mesh.reach.traffic import Traffic, arriving, matching, slices
 
 Pair = tuple[str, str]
 
@@ -34,8 +34,8 @@ def unmet(
     source, target = roster.mask(sources), roster.mask(destinations)
     rules = [rule for rule in mesh.policies.rules if overlaps(rule, source, target)]
     for understood, part in _by_receiver(mesh, target).items():
-        for matching in _matching(rules, understood, traffic):
-            for members, reached in rows(source, part, matching):
+        for told in _matching(rules, understood, traffic):
+            for members, reached in rows(source, part, told):
                 wrong = part & ~reached if reach else part & reached
                 yield from _pairs(mesh, members, wrong)
 
@@ -97,18 +97,14 @@ def _matching(
     rules: Iterable[RuleInForce], understood: Receiver, traffic: Traffic
 ) -> Iterator[list[RuleInForce]]:
     """Yield, for each part of the traffic that rules tell apart, those about it."""
+    by_id = {rule.rule.id: rule for rule in rules}
     each = {
-        rule.rule.id: [*arriving(rule.rule, understood, rule.policy_id)]
-        for rule in rules
+        id_: [*arriving(rule.rule, understood, rule.policy_id)]
+        for id_, rule in by_id.items()
     }
-    matchers = {id_: Matcher(found) for id_, found in each.items()}
-    told: set[tuple[str, ...]] = set()
-    for packets in slices(traffic, [f for found in each.values() for f in found]):
-        matching = [rule for rule in rules if matchers[rule.rule.id].matches(packets)]
-        key = tuple(rule.rule.id for rule in matching)
-        if key not in told:
-            told.add(key)
-            yield matching
+    cut = list(slices(traffic, [f for found in each.values() for f in found]))
+    for ids in dict.fromkeys(matching(cut, each)):
+        yield [by_id[id_] for id_ in ids]
 
 
 def rows(

@@ -14,10 +14,10 @@ from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.graph import named, subject_with
 from meshmgmt.mesh.policies import RuleInForce
 from meshmgmt.mesh.reach.traffic import (
-    Matcher,
     Slice,
     Traffic,
     described,
+    matching,
     opened,
     slices,
 )
@@ -108,7 +108,6 @@ class _State:
             for entry in mesh.policies.rules
         }
         self.filters = {id_: opened(each.rule) for id_, each in self.rules.items()}
-        self._matchers: dict[str, Matcher] = {}
 
     def differing(self, other: "_State") -> set[str]:
         """The rules that do something else in the other state, or are not in it."""
@@ -141,13 +140,8 @@ class _State:
         rules = self.rules.items()
         return [id_ for id_, each in rules if overlaps(each, source, target)]
 
-    def matching(self, ids: Iterable[str], packets: Slice) -> tuple[str, ...]:
-        return tuple(id_ for id_ in ids if self._matcher(id_).matches(packets))
-
-    def _matcher(self, id_: str) -> Matcher:
-        if id_ not in self._matchers:
-            self._matchers[id_] = Matcher(self.filters[id_])
-        return self._matchers[id_]
+    def matching(self, ids: Iterable[str], cut: list[Slice]) -> list[tuple[str, ...]]:
+        return matching(cut, {id_: self.filters[id_] for id_ in ids})
 
     def reached(
         self, source: int, target: int, ids: Sequence[str]
@@ -171,8 +165,9 @@ def _shift(old: _State, new: _State, pair: tuple[str, str], touched: set[str]) -
     told = [(state, state.about(source, target)) for state in (old, new)]
     about = [f for state, ids in told for id_ in ids for f in state.filters[id_]]
     alike: defaultdict[tuple[tuple[str, ...], ...], list[Slice]] = defaultdict(list)
-    for packets in slices(_EVERYTHING, about):
-        key = tuple(state.matching(ids, packets) for state, ids in told)
+    cut = list(slices(_EVERYTHING, about))
+    keys = zip(*(state.matching(ids, cut) for state, ids in told), strict=True)
+    for packets, key in zip(cut, keys, strict=True):
         if not touched.isdisjoint(key[0] + key[1]):
             alike[key].append(packets)
     gained, lost = _Tally(), _Tally()

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from meshmgmt.mesh.reach.traffic import (
     ALL,
     Filter,
-    Matcher,
     Slice,
     Traffic,
     judged,
+    matching,
     slices,
 )
 
@@ -55,10 +55,13 @@ def test_each_slice_is_decided_by_the_first_that_drops_it_or_else_that_accepts_i
     assert [tuple(part) for part in judged(asked, found)] == expected
 
 
-@given(filters(), st.sampled_from(["tcp", "udp"]), PORTS, PORTS)
-def test_a_matcher_finds_what_one_of_its_filters_has(
-    found: list[Filter], protocol: str, one: int, other: int
+@given(traffic, st.lists(filters(), max_size=3))
+def test_of_each_slice_it_is_told_who_has_a_filter_for_all_of_it(
+    asked: Traffic, several: list[list[Filter]]
 ):
-    for packets in (Slice(protocol, *sorted((one, other))), Slice("icmp")):
-        expected = any(has(each, packets) for each in found)
-        assert Matcher(found).matches(packets) is expected
+    cut = list(slices(asked, [one for found in several for one in found]))
+    named = {str(number): found for number, found in enumerate(several)}
+    assert matching(cut, named) == [
+        tuple(name for name, found in named.items() if any(has(x, each) for x in found))
+        for each in cut
+    ]

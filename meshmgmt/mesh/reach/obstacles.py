@@ -13,11 +13,11 @@ from meshmgmt.mesh.posture import shortfalls
 from meshmgmt.mesh.reach.model import Obstacle, called, obstacle
 from meshmgmt.mesh.reach.traffic import (
     Filter,
-    Matcher,
     Part,
     Slice,
     Traffic,
     described,
+    matching,
     opened,
     slices,
 )
@@ -249,8 +249,9 @@ class Obstacles:
 
 
 def _uncovered(packets: Iterable[Slice], by: Sequence[Filter]) -> list[Slice]:
-    matcher = Matcher(by)
-    return [each for each in packets if not matcher.matches(each)]
+    cut = list(packets)
+    found = matching(cut, {"": by})
+    return [each for each, names in zip(cut, found, strict=True) if not names]
 
 
 def _no_ipv6(peer: Peer) -> Iterator[Obstacle]:

@@ -3,11 +3,10 @@ them.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -115,35 +114,18 @@ def rule_words(rule: Rule) -> str:
     return f"SSH ({found})" if rule.protocol == "netbird-ssh" else found
 
 
-class Matcher:
-    """Filters that are asked about many slices: a look-up each, however many they are."""
-
-    def __init__(self, found: Iterable[Filter]) -> None:
-        self._whole: set[str] = set()
-        ranges: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for each in found:
-            if each.first:
-                ranges[each.protocol].append((each.first, each.last))
-            else:
-                self._whole.add(each.protocol)
-        self._ranges = {name: _reaching(sorted(some)) for name, some in ranges.items()}
-
-    def matches(self, packets: Slice) -> bool:
-        """Tell whether one of the filters has all of a slice."""
-        if ALL in self._whole or packets.protocol in self._whole:
-            return True
-        if packets.protocol not in self._ranges:
-            return False
-        firsts, lasts = self._ranges[packets.protocol]
-        before = bisect_right(firsts, packets.first)
-        return before > 0 and packets.last <= lasts[before - 1]
-
-
-def _reaching(ranges: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Where ranges begin, in order, and how far those up to each of them reach."""
-    return [first for first, _ in ranges], [
-        *accumulate((last for _, last in ranges), max)
-    ]
+def matching(
+    cut: Sequence[Slice], found: Mapping[str, Iterable[Filter]]
+) -> list[tuple[str, ...]]:
+    """Return for each slice, in their order, the names whose filters have all of it."""
+    names: list[list[str]] = [[] for _ in cut]
+    for name, some in found.items():
+        for each in some:
+            for begin, end in _spans(cut, each):
+                for told in names[begin:end]:
+                    if not told or told[-1] != name:
+                        told.append(name)
+    return [tuple(told) for told in names]
 
 
 def judged(traffic: Traffic, found: Sequence[Filter]) -> list[Part]:
