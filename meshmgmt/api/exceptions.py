@@ -22,7 +22,13 @@ from rest_framework.response import Response
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
-from meshmgmt.core.errors import FieldError, ServiceError, first_line, missing_tables
+from meshmgmt.core.errors import (
+    MOST_FAULTS,
+    FieldError,
+    ServiceError,
+    first_line,
+    missing_tables,
+)
 from meshmgmt.core.locks import BUSY
 from meshmgmt.core.registry import Registry
 
@@ -137,7 +143,8 @@ def _validation(exc: drf.ValidationError) -> tuple[int, str, tuple[FieldError, .
     # One is enough: what the rules would say of such a body means nothing.
     wrong_type = any(code in {TYPE_CODE, "invalid"} for _, _, code in found)
     errors = tuple(
-        FieldError(path, f"{path}: {text}" if path else text) for path, text, _ in found
+        FieldError(path, f"{path}: {text}" if path else text)
+        for path, text, _ in found[:MOST_FAULTS]
     )
     omitted = any(text == REQUIRED for _, text, _ in found)
     hint = OMITTED if omitted and not wrong_type else ""

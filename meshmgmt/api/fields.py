@@ -5,6 +5,7 @@ required field with `required` (422). `null` counts as empty for lists and texts
 absent for anything else, unless the field may be null: clients written in Go send it.
 """
 
+from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any, ClassVar, Final
 
@@ -97,22 +98,8 @@ class ArrayField(StrictMixin, serializers.ListField):
     zero: Any = []
 
     def run_child_validation(self, data: list[Any]) -> list[Any]:
-        """Return the entries; of wrong ones the first are told, for all of them are many.
-
-        Raises ValidationError.
-        """
-        found: list[Any] = []
-        faults: Any = {}
-        for index, entry in enumerate(data):
-            try:
-                found.append(self.child.run_validation(entry))
-            except serializers.ValidationError as error:
-                faults[index] = error.detail
-                if len(faults) == MOST_FAULTS:
-                    break
-        if faults:
-            raise serializers.ValidationError(faults)
-        return found
+        """Return the entries. Raises ValidationError."""
+        return [entry for _, entry in _checked(self.child, enumerate(data))]
 
 
 class MapField(StrictMixin, serializers.DictField):
@@ -121,6 +108,31 @@ class MapField(StrictMixin, serializers.DictField):
     python_type = dict
     json_type = "object"
     zero = {}
+
+    def run_child_validation(self, data: Mapping[str, Any]) -> dict[Any, Any]:
+        """Return the entries. Raises ValidationError."""
+        return dict(_checked(self.child, data.items()))
+
+
+def _checked(
+    child: serializers.Field[Any, Any, Any, Any], entries: Iterable[tuple[Any, Any]]
+) -> list[tuple[Any, Any]]:
+    """Return entries with their checked values; of wrong ones the first are told.
+
+    Raises ValidationError.
+    """
+    found: list[tuple[Any, Any]] = []
+    faults: Any = {}
+    for key, entry in entries:
+        try:
+            found.append((key, child.run_validation(entry)))
+        except serializers.ValidationError as error:
+            faults[key] = error.detail
+            if len(faults) == MOST_FAULTS:
+                break
+    if faults:
+        raise serializers.ValidationError(faults)
+    return found
 
 
 class OptionalArrayField(ArrayField):

@@ -168,6 +168,17 @@ class TestAdminSite:
             assert len(begun.cookies["oidc"].value) < 3000
         assert not Session.objects.exists()
 
+    def test_what_the_browser_keeps_goes_back_by_tls_alone(
+        self, idp: RunningProvider, settings: Any
+    ):
+        settings.SESSION_COOKIE_SECURE = True
+        kept = Client().get("/oidc/login").cookies["oidc"]
+        assert (kept["secure"], kept["httponly"], kept["path"]) == (
+            True,
+            True,
+            "/oidc/",
+        )
+
     def test_code_is_good_once(self, idp: RunningProvider):
         idp.token_of(roles="admin")
         client = Client()

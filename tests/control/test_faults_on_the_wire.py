@@ -94,6 +94,22 @@ async def test_a_replayed_message_is_refused(deployment: Deployment):
 
 
 @awaited
+async def test_no_other_message_of_a_peer_nor_an_answer_to_it_is_a_logout(
+    deployment: Deployment,
+):
+    async with enrolled(deployment, "overheard") as agent:
+        box = await agent.server_box()
+        request = pb.LoginRequest(meta=agent.meta)
+        answer = await agent.management.Login(agent.sealed(box, request))
+        for body in (agent.sealed(box, request).body, answer.body):
+            other = pb.EncryptedMessage(wgPubKey=agent.public_key, body=body)
+            assert (
+                await code_of(agent.management.Logout(other)) is CODE.INVALID_ARGUMENT
+            )
+        assert (await agent.login()).peerConfig.address
+
+
+@awaited
 async def test_what_is_inside_may_be_no_message(deployment: Deployment):
     async with Agent(deployment.url) as agent:
         box = await agent.server_box()

@@ -183,6 +183,7 @@ async def test_what_a_stranger_sends_to_nobody_crowds_out_no_signal(both):
         for _ in range(30):
             flood = (stranger.send_signal("nobody", body) for _ in range(50))
             await asyncio.gather(*flood)
+        await asyncio.gather(*(stranger.send_signal("a\0b", b"x") for _ in range(50)))
         await one.send_signal(two.public_key, b"still heard")
         assert (await ears.read()).body == b"still heard"
     assert "other processes are not told" not in both[0].log()

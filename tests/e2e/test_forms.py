@@ -90,3 +90,13 @@ def test_arrow_keys_pass_by_choices_and_enter_takes_one(page: Page):
     span.press("Enter")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**start_date={wanted}*")
+
+
+def test_the_fields_of_a_span_of_ones_own_come_by_keyboard(page: Page):
+    page.goto("/admin/events/auditevent/")
+    span = page.locator("[data-span]")
+    span.focus()
+    span.press("End")
+    span.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator("#filter-start")).to_be_focused()

@@ -17,7 +17,9 @@
   }
 
   function entered(event) {
-    if (event.key === "Enter") form.requestSubmit();
+    if (event.key !== "Enter") return;
+    if (event.target === span && span.value === "between") between.querySelector("input").focus();
+    else form.requestSubmit();
   }
 
   span.addEventListener("change", () => {

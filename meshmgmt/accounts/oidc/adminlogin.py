@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 
 _COOKIE: Final = "oidc"
 """Holds a sign-in that is under way: a session would be a row for each stranger."""
+_PATH: Final = "/oidc/"
 _SECONDS: Final = 600
 _LONGEST_TARGET: Final = 1000
 SCOPE: Final = "openid email profile"
@@ -68,7 +69,13 @@ def begin(request: HttpRequest) -> HttpResponse:
     glue = "&" if "?" in endpoint else "?"
     away = HttpResponseRedirect(f"{endpoint}{glue}{urllib.parse.urlencode(query)}")
     away.set_signed_cookie(
-        _COOKIE, json.dumps(flow), max_age=_SECONDS, httponly=True, samesite="Lax"
+        _COOKIE,
+        json.dumps(flow),
+        max_age=_SECONDS,
+        path=_PATH,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
     )
     return away
 
@@ -80,7 +87,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     text = request.get_signed_cookie(_COOKIE, "", max_age=_SECONDS) or "{}"
     answer = _signed_in(request, json.loads(text))
     # A state is good once, or a browser could be led through it again.
-    answer.delete_cookie(_COOKIE, samesite="Lax")
+    answer.delete_cookie(_COOKIE, path=_PATH, samesite="Lax")
     return answer
 
 

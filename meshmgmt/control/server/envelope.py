@@ -65,7 +65,7 @@ class Envelopes:
         """Return the message inside. Raises Refused (INVALID_ARGUMENT)."""
         self.refuse_long(envelope)
         try:
-            box = Box(self._private, PublicKey(_bytes(envelope.wgPubKey)))
+            box = Box(self._private, PublicKey(key_bytes(envelope.wgPubKey)))
             message = kind()
             message.ParseFromString(box.decrypt(envelope.body))
         except (CryptoError, DecodeError, ValueError, TypeError) as error:
@@ -105,8 +105,11 @@ def _check_entries(message: Message, most: int) -> int:
     return most
 
 
-def _bytes(key: str) -> bytes:
-    """Return a key's bytes; a second spelling of them would pass for another peer."""
+def key_bytes(key: str) -> bytes:
+    """Return a key's bytes; a second spelling of them would pass for another peer.
+
+    Raises ValueError for what is no public key.
+    """
     try:
         raw = base64.b64decode(key, validate=True)
     except binascii.Error as error:

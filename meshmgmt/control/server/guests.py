@@ -18,6 +18,7 @@ from grpc_health.v1.health_pb2 import HealthCheckResponse
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from meshmgmt.api.limits import Limiter
+from meshmgmt.control.server.envelope import key_bytes
 from meshmgmt.control.server.status import Context, rpc, source_of
 from meshmgmt.control.server.threads import Batches, Threads
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
@@ -101,7 +102,11 @@ class Guests:
             return key
 
     async def is_peer(self, key: str) -> bool:
-        """Tell whether a public key is one of a peer."""
+        """Tell whether a text is the public key of a peer."""
+        try:
+            key_bytes(key)
+        except ValueError:  # others are asked about in the same statement
+            return False
         return await self._known.one(key)
 
 

@@ -117,6 +117,9 @@ class ManagementService(ManagementServiceServicer):
     async def Logout(self, request: pb.EncryptedMessage, context: Context) -> pb.Empty:
         """Delete a peer at its own wish."""
         opened = self.envelopes.open(request, pb.Empty)
+        # Nothing in an envelope names its method: others would be as good, and answers.
+        if opened.message.ByteSize():
+            raise Refused(Code.INVALID_ARGUMENT, "this is no Logout")
         peer_id = await self.threads.run(
             sessions.logout, opened.public_key, request.body
         )

@@ -21,7 +21,6 @@ from meshmgmt.control.server.status import (
     metadata_of,
     rpc,
     source_of,
-    tell_failure,
 )
 from meshmgmt.control.server.tasks import first_of
 from meshmgmt.control.server.threads import Threads
@@ -110,7 +109,7 @@ class SignalExchange(SignalExchangeServicer):
         except (
             Exception
         ) as error:  # without the database nobody else can be told either
-            tell_failure(_LOG, "a signal was not passed on", error)
+            _LOG.debug("a signal was not passed on: %s", error)
             return False
 
     def arrived(self, serialized: bytes) -> None:
