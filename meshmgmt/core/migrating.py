@@ -1,10 +1,14 @@
 """Migrations as wholes: what one does and that it was done, in one transaction."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.migration import Migration
+
+LOCK_TIMEOUT: Final = "1s"
+"""Whoever comes after a statement that waits for a table waits as long. Not for what is
+not atomic: indexes that are made concurrently keep nobody waiting, and wait for all."""
 
 
 class Executor(MigrationExecutor):
@@ -23,4 +27,7 @@ class Executor(MigrationExecutor):
         # SQLite's schema editor wants the checks off, which no transaction changes.
         checks = self.connection.constraint_checks_disabled()
         with checks, transaction.atomic(using=self.connection.alias):
+            if self.connection.vendor == "postgresql":
+                with self.connection.cursor() as cursor:
+                    cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
             return super().apply_migration(state, migration, *args, **kwargs)

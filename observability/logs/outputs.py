@@ -70,10 +70,11 @@ class _Whole(io.FileIO):
     def write(self, data: Any) -> int:
         """Write in one call, so that lines of several processes never mix."""
         line = b"\n" + bytes(data) if self._in_line else bytes(data)
-        written = super().write(line)
-        self._in_line = 0 < written < len(line)
-        if written < len(line):
+        # Also when nothing of it goes: another process may have left a part.
+        self._in_line = True
+        if super().write(line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._in_line = False
         return len(data)
 
 

@@ -9,11 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from meshmgmt.access.models import PostureCheck
+from meshmgmt.access.rules import policies as policy_rules
 from meshmgmt.core.ids import new_id
 from meshmgmt.meshstate import load, load_around
 from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
-from tests.factories import group_id, network, numbered, printer
+from tests.factories import group, group_id, network, numbered, printer
 from tests.people import api_as
 from tests.resource_contract import (
     Answered,
@@ -313,6 +314,22 @@ def test_rules_keep_their_identity_by_id_and_by_place(api: Api):
     assert trail.events[0].changes == {
         "rules": {"added": [new], "removed": [a], "changed": [c, b]}
     }
+
+
+def test_a_stored_rule_with_more_ports_than_one_may_have_is_switched_off(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+):
+    team = group("team")
+    many = [str(port) for port in range(1, 1002)]
+    ends = {"sources": [team.pk], "destinations": [team.pk]}
+    one = {"name": "many", "enabled": True, "action": "accept", "protocol": "tcp"}
+    body = {"name": "p", "enabled": True, "rules": [one | ends | {"ports": many}]}
+    with monkeypatch.context() as patch:  # as before there was a limit
+        patch.setattr(policy_rules, "MOST_PORTS", 2000)
+        made = ok(api.post("/api/policies", body))
+    assert api.post("/api/policies", body | {"name": "q"}).status == 422
+    off = ok(api.put(f"/api/policies/{made['id']}", {"enabled": False}))
+    assert (off["enabled"], len(off["rules"][0]["ports"])) == (False, 1001)
 
 
 def test_policy_and_a_rule_changed_together_are_one_event_of_the_policy(api: Api):

@@ -126,7 +126,7 @@ def test_messages_are_measured_with_the_keys_that_they_name():
     with pytest.raises(Refused, match="too long"):
         Envelopes.refuse_long(envelope)
     with pytest.raises(Refused, match="too long"):
-        asyncio.run(SignalExchange(Bus(exists=False), Threads(1, "t")).forward(signal))
+        SignalExchange(Bus(exists=False), Threads(1, "t")).forward(signal)
 
 
 def test_a_certificate_that_could_not_be_read_is_tried_again(tmp_path: Path):

@@ -88,13 +88,15 @@ class RuleDraft:
 class PolicyFacts:
     """What exists: ids of groups, posture checks and the policy's own rules.
 
-    `resources` are the ids of known peers and resources.
+    `resources` are the ids of known peers and resources, `long` those of its rules that
+    have more ports already than one may be given.
     """
 
     groups: Collection[str] = ()
     posture_checks: Collection[str] = ()
     rules: Collection[str] = ()
     resources: Collection[str] = ()
+    long: Collection[str] = ()
 
 
 def policy_errors(policy: Mapping[str, Any], facts: PolicyFacts) -> list[FieldError]:
@@ -129,7 +131,7 @@ def rule_errors(path: str, rule: RuleDraft, facts: PolicyFacts) -> Iterator[Fiel
     )
     yield from choice_errors(f"{path}.action", rule.action, ACTIONS)
     yield from choice_errors(f"{path}.protocol", rule.protocol, PROTOCOLS)
-    yield from _port_errors(path, rule)
+    yield from _port_errors(path, rule, facts)
     yield from _authorized_errors(path, rule, facts)
     if rule.id and rule.id not in facts.rules:
         yield FieldError(f"{path}.id", not_found("rule of this policy", rule.id))
@@ -179,10 +181,17 @@ def _resource_errors(
         yield FieldError(f"{path}.id", not_found("resource", resource.id))
 
 
-def _port_errors(path: str, rule: RuleDraft) -> Iterator[FieldError]:
+def is_long(rule: RuleDraft) -> bool:
+    """Tell whether a rule has more ports, or ranges, than it may be given."""
+    return max(len(rule.ports), len(rule.port_ranges)) > MOST_PORTS
+
+
+def _port_errors(
+    path: str, rule: RuleDraft, facts: PolicyFacts
+) -> Iterator[FieldError]:
     if rule.ports and rule.port_ranges:
         yield FieldError(f"{path}.ports", "give either ports or port_ranges, not both")
-    if max(len(rule.ports), len(rule.port_ranges)) > MOST_PORTS:
+    if is_long(rule) and rule.id not in facts.long:
         field_name = "ports" if rule.ports else "port_ranges"
         yield FieldError(f"{path}.{field_name}", TOO_MANY_PORTS)
         return

@@ -24,6 +24,7 @@ from meshmgmt.access.rules.policies import (
     PortRange,
     ResourceRef,
     RuleDraft,
+    is_long,
     policy_errors,
 )
 from meshmgmt.access.rules.posture import canonical_checks, posture_errors
@@ -60,11 +61,13 @@ class Policies(Resource[Policy]):
         rules = self._identified(write)
         groups = [group_id for rule in rules for group_id in rule.group_ids]
         ends = [end.id for rule in rules for end in rule.resources]
+        stored: Sequence[RuleDraft] = write.before.get("rules", ())
         facts = PolicyFacts(
             groups=known_groups(groups),
             posture_checks=write.known("source_posture_checks"),
-            rules={rule.id for rule in write.before.get("rules", ())},
+            rules={rule.id for rule in stored},
             resources=resource_types(ends),
+            long={rule.id for rule in stored if is_long(rule)},
         )
         return policy_errors({**write.values, "rules": rules}, facts)
 

@@ -31,6 +31,8 @@ _PEER: Final = "x-wiretrustee-peer-id"
 _REGISTERED: Final = (("x-wiretrustee-peer-registered", "1"),)
 _MOST_WAITING: Final = 100
 _LONGEST: Final = 2**16
+_MOST_ASKED: Final = 500
+"""Messages whose receivers are being looked up."""
 
 
 Line = asyncio.Queue[EncryptedMessage]
@@ -48,6 +50,7 @@ class SignalExchange(SignalExchangeServicer):
         self.bus = bus
         self.guests = Guests(threads)
         self.seats = Seats()
+        self._asking: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         return sum(map(len, self.lines.values()))
@@ -56,7 +59,7 @@ class SignalExchange(SignalExchangeServicer):
     async def Send(
         self, request: EncryptedMessage, context: Context
     ) -> EncryptedMessage:
-        await self.forward(request)
+        self.forward(request)
         return EncryptedMessage()
 
     @rpc
@@ -83,9 +86,9 @@ class SignalExchange(SignalExchangeServicer):
 
     async def _read(self, requests: Any) -> None:
         async for message in requests:
-            await self.forward(message)
+            self.forward(message)
 
-    async def forward(self, message: EncryptedMessage) -> None:
+    def forward(self, message: EncryptedMessage) -> None:
         """Pass a message on to its receiver's streams, here and in other processes.
 
         Raises Refused for one that no agent sends.
@@ -94,23 +97,24 @@ class SignalExchange(SignalExchangeServicer):
         if message.ByteSize() > _LONGEST:
             raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
         self._deliver(message)
-        if await self._concerns_others(message.remoteKey):
-            self.bus.signal(message.SerializeToString())
+        if self.bus.exists and len(self._asking) < _MOST_ASKED:
+            # Nobody waits for the database, which may hang.
+            task = asyncio.create_task(self._tell_others(message))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
 
-    async def _concerns_others(self, key: str) -> bool:
-        """Tell whether another process may have a stream of the receiver.
+    async def _tell_others(self, message: EncryptedMessage) -> None:
+        """Pass a message on to the other processes, if its receiver is a peer.
 
         Anybody may send to anybody: what is for no peer would crowd out the rest.
         """
-        if not self.bus.exists:
-            return False
         try:
-            return await self.guests.is_peer(key)
+            if await self.guests.is_peer(message.remoteKey):
+                self.bus.signal(message.SerializeToString())
         except (
             Exception
         ) as error:  # without the database nobody else can be told either
             _LOG.debug("a signal was not passed on: %s", error)
-            return False
 
     def arrived(self, serialized: bytes) -> None:
         """Pass on what came from another process."""

@@ -120,11 +120,12 @@ def matching(
     """Return for each slice, in their order, the names whose filters have all of it."""
     names: list[list[str]] = [[] for _ in cut]
     for name, some in found.items():
-        for each in some:
-            for begin, end in _spans(cut, each):
-                for told in names[begin:end]:
-                    if not told or told[-1] != name:
-                        told.append(name)
+        past = 0
+        # In their order, so that where they overlap nothing is looked at twice.
+        for begin, end in sorted(span for each in some for span in _spans(cut, each)):
+            for told in names[max(begin, past) : end]:
+                told.append(name)
+            past = max(past, end)
     return [tuple(told) for told in names]
 
 

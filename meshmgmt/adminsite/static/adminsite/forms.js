@@ -7,7 +7,7 @@
 
   addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
-    if (form.method !== "post" || event.defaultPrevented) return;
+    if (form.method !== "post" || event.defaultPrevented || !form.closest("#content")) return;
     if (form.ariaBusy === "true") {
       event.preventDefault();
       return;
@@ -32,6 +32,7 @@ addEventListener("load", () => {
   let before;
   setTimeout(() => (before = sent())); // when the scripts have made their widgets
   addEventListener("beforeunload", (event) => {
-    if (form.ariaBusy !== "true" && sent() !== before) event.preventDefault();
+    const refused = form.querySelector(".errornote"); // what was sent is not saved
+    if (form.ariaBusy !== "true" && (refused || sent() !== before)) event.preventDefault();
   });
 });

@@ -1,26 +1,24 @@
 """Django's migrations, which let everybody else go on while they wait for a lock."""
 
+import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
-from django.conf import settings
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 
-from events.streams.statements import execute, fetched, lock_timeout
-from meshmgmt.core import runtime
-from meshmgmt.core.locks import locked
+from events.streams.statements import execute, fetched
+from meshmgmt.core.locks import lock
 from meshmgmt.core.migrating import Executor
 
 migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]  # no other way
 
 # Any fixed number that nothing else in the database locks.
 LOCK_KEY: Final = 0x6D696772
-LOCK_TIMEOUT: Final = "1s"
-"""Whoever comes after a statement that waits for a table waits as long."""
 PATIENCE_SECONDS: Final = 60.0
 _NOT_AVAILABLE: Final = "55P03"
 _OTHERS: Final = """
@@ -42,7 +40,8 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate. Raises CommandError, which names them, when others hold on for long."""
-        if options["database"] != DEFAULT_DB_ALIAS:
+        looks = options["check_unapplied"] or options["plan"]
+        if looks or options["database"] != DEFAULT_DB_ALIAS:
             super().handle(*args, **options)
             return
         with _alone():
@@ -57,10 +56,8 @@ class Command(migrate.Command):
 
     def _held_up(self, *args: Any, **options: Any) -> str:
         """Migrate; return who held a table that was needed, "" when all is done."""
-        is_postgresql = connection.vendor == "postgresql"
         try:
-            with lock_timeout(LOCK_TIMEOUT) if is_postgresql else nullcontext():
-                super().handle(*args, **options)
+            super().handle(*args, **options)
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", "") != _NOT_AVAILABLE:
                 raise
@@ -75,10 +72,12 @@ class Command(migrate.Command):
 def _alone() -> Iterator[None]:
     """Run a block while no other process, of any host, migrates this database."""
     if connection.vendor != "postgresql":
-        folder = settings.SVC.runtime_dir
-        runtime.make(folder)
-        with locked(folder / "migrate.lock"):
+        folder = os.open(Path(connection.settings_dict["NAME"]).parent, os.O_RDONLY)
+        try:
+            lock(folder)
             yield
+        finally:
+            os.close(folder)
         return
     # Asked over and over: who waits in a statement holds up indexes made concurrently.
     while not fetched("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY])[0][0]:
