@@ -1,9 +1,11 @@
 """A database of an earlier version comes to the newest schema with all that is in it."""
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,16 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations import Migration, RunPython
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.migrations.state import ProjectState
 
+from events.streams.statements import fetched
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.backup import schema
+from meshmgmt.core.locks import open_locked
+from meshmgmt.core.migrating import Executor
 from meshmgmt.serving.management.commands import migrate
 from tests.api_client import Api
 from tests.backup.files import OLD, SCHEMAS, TOKEN, manifest, rows, run
@@ -184,3 +191,49 @@ def test_of_processes_that_migrate_at_once_one_does_and_the_others_wait(
         with ThreadPoolExecutor() as pool:
             done = list(pool.map(lambda _: server.tried("migrate"), range(3)))
     assert [each.returncode for each in done] == [0, 0, 0], done
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("atomic", [True, False])
+def test_only_a_migration_that_holds_others_up_waits_a_second_at_a_time(
+    beside: Elsewhere, atomic: bool
+):
+    def look(_apps: Any, _editor: Any) -> None:
+        limits.append(fetched("SHOW lock_timeout")[0][0])
+
+    limits: list[str] = []
+    content = {"atomic": atomic, "operations": [RunPython(look)]}
+    migration: Migration = type("Looking", (Migration,), content)("looking", "backup")
+    with beside(KIND, migrated=True):
+        usual = fetched("SHOW lock_timeout")[0][0]
+        Executor(connection).apply_migration(ProjectState(), migration)
+    assert limits == ["1s" if atomic else usual]
+    assert usual != "1s"
+
+
+def test_who_waits_for_another_migration_is_told(beside: Elsewhere):
+    told = StringIO()
+    with beside(KIND, migrated=True), ExitStack() as stack:
+        pool = stack.enter_context(ThreadPoolExecutor())
+        let_go = pool.submit(released_soon, lock_of_another(stack))
+        call_command("migrate", verbosity=0, stderr=told)
+        let_go.result()
+    assert told.getvalue().count("another process migrates this database") == 1
+
+
+def lock_of_another(stack: ExitStack) -> Callable[[], object]:
+    """Take the lock of `migrate` as another process does; return what lets it go."""
+    if KIND == "sqlite":
+        name = connection.settings_dict["NAME"]
+        return partial(os.close, open_locked(f"{name}-migrate"))
+    other = connection.copy()
+    stack.callback(other.close)
+    cursor = stack.enter_context(other.cursor())
+    cursor.execute("SELECT pg_advisory_lock(%s)", [migrate.LOCK_KEY])
+    unlock = "SELECT pg_advisory_unlock(%s)"
+    return partial(cursor.execute, unlock, [migrate.LOCK_KEY])
+
+
+def released_soon(release: Callable[[], object]) -> None:
+    time.sleep(2)
+    release()

@@ -7,6 +7,7 @@ import signal
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
+import psycopg
 import pytest
 
 from meshmgmt.control.protocol import management_pb2 as pb
@@ -187,6 +188,18 @@ async def test_what_a_stranger_sends_to_nobody_crowds_out_no_signal(both):
         await one.send_signal(two.public_key, b"still heard")
         assert (await ears.read()).body == b"still heard"
     assert "other processes are not told" not in both[0].log()
+
+
+@awaited
+async def test_signals_within_a_process_wait_for_no_database(both):
+    async with enrolled(both[0], "caller") as one, enrolled(both[0], "called") as two:
+        ears = await two.connect_signal()
+        with psycopg.connect(both[0].server.database_url) as holder:
+            holder.execute("LOCK TABLE inventory_peer IN ACCESS EXCLUSIVE MODE")
+            for body in (b"first", b"second"):
+                await one.send_signal(two.public_key, body)
+                assert (await ears.read()).body == body
+            holder.rollback()
 
 
 @awaited

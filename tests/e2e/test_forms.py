@@ -68,6 +68,25 @@ def test_what_was_typed_is_not_left_without_a_question(page: Page, zone: str):
     assert asked == ["beforeunload"]
 
 
+def test_a_form_that_was_refused_is_not_left_without_a_question(page: Page):
+    asked: list[str] = []
+
+    def leave(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", leave)
+    page.goto("/admin/access/setupkey/add/")
+    page.fill("[name=name]", "refused")
+    page.fill("[name=usage_limit]", "-5")
+    page.click("[name=_save]")
+    expect(page.locator(".errornote")).to_be_visible()
+    page.locator("[name=name]").click()
+    page.get_by_role("link", name="Overview").first.click()
+    page.wait_for_url("**/admin/")
+    assert asked == ["beforeunload"]
+
+
 def test_the_import_of_a_long_file_is_in_reach(page: Page, zone: str):
     page.goto(f"{zone}import/")
     lines = [f"host-{number} 300 A 10.0.0.{number}" for number in range(1, 60)]

@@ -176,6 +176,22 @@ def test_what_a_full_disk_took_a_part_of_is_lost_and_mixes_with_no_other(
     assert lost._value.get() == before + 2
 
 
+def test_a_part_that_one_process_left_mixes_with_no_record_of_another(tmp_path: Path):
+    one, other = (outputs.LogFile(tmp_path / "app.log") for _ in range(2))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+        one.emit(record("half of it " * 10))
+        other.emit(record("nothing of it"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    for handler, text in ((other, "whole of the other"), (one, "whole of the one")):
+        handler.emit(record(text))
+        handler.close()
+    lines = one.path.read_text().split("\n")
+    assert {"whole of the other", "whole of the one"} <= set(lines)
+
+
 @pytest.mark.parametrize("target", ["/proc/nowhere/app.log", "/dev"])
 def test_an_unusable_path_is_refused_by_name(target: str):
     with pytest.raises(outputs.OutputError, match=re.escape(repr(target))) as caught:

@@ -1,10 +1,8 @@
 """Django's migrations, which let everybody else go on while they wait for a lock."""
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from django.core.management.base import CommandError
@@ -12,7 +10,7 @@ from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 
 from events.streams.statements import execute, fetched
-from meshmgmt.core.locks import lock
+from meshmgmt.core.locks import Locked, locked
 from meshmgmt.core.migrating import Executor
 
 migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]  # no other way
@@ -44,7 +42,7 @@ class Command(migrate.Command):
         if looks or options["database"] != DEFAULT_DB_ALIAS:
             super().handle(*args, **options)
             return
-        with _alone():
+        with self._alone():
             until = time.monotonic() + PATIENCE_SECONDS
             while others := self._held_up(*args, **options):
                 text = f"a table is in use by others: {others}"
@@ -67,22 +65,34 @@ class Command(migrate.Command):
             return ", ".join(found) or "nobody by now"
         return ""
 
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Run a block while no other process, of any host, migrates this database."""
-    if connection.vendor != "postgresql":
-        folder = os.open(Path(connection.settings_dict["NAME"]).parent, os.O_RDONLY)
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Run a block while no other process, of any host, migrates this database."""
+        if connection.vendor != "postgresql":
+            path = f"{connection.settings_dict['NAME']}-migrate"
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(locked(path, wait=0))
+                except Locked:
+                    self._wait_told()
+                    stack.enter_context(locked(path))
+                yield
+            return
+        # Not `Leadership`: to it a database that is away is one whose lock is taken.
+        # Asked over and over: who waits in a statement holds up indexes that are made
+        # concurrently.
+        if not _taken():
+            self._wait_told()
+            while not _taken():
+                time.sleep(1)
         try:
-            lock(folder)
             yield
         finally:
-            os.close(folder)
-        return
-    # Asked over and over: who waits in a statement holds up indexes made concurrently.
-    while not fetched("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY])[0][0]:
-        time.sleep(1)
-    try:
-        yield
-    finally:
-        execute("SELECT pg_advisory_unlock(%s)", [LOCK_KEY])
+            execute("SELECT pg_advisory_unlock(%s)", [LOCK_KEY])
+
+    def _wait_told(self) -> None:
+        self.stderr.write("another process migrates this database: waiting for it")
+
+
+def _taken() -> bool:
+    return bool(fetched("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY])[0][0])
