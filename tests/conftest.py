@@ -49,6 +49,16 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits.LIMITS, "guesses", fresh.guesses)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def folders_of_the_run() -> None:
+    """Keep out of the folders of the checkout, where the service may have run."""
+    folder = runfolder.path() / f"process-{os.getpid()}"
+    data, run = folder / "data", folder / "run"
+    for each in (data, run):
+        each.mkdir(parents=True)
+    settings.SVC = replace(settings.SVC, data_dir=data, runtime_dir=run)
+
+
 KEPT: Final = {"django_content_type", "auth_permission"}
 """Tables that Django would fill again after every test that commits."""
 
