@@ -157,6 +157,7 @@ def test_every_table_is_in_a_backup_or_left_out_by_name(
     assert tables - (indexes - searched) == kept | LEFT_OUT
 
 
+@pytest.mark.slow
 def test_streams_that_were_never_summed_up_come_back(beside: Elsewhere, tmp_path: Path):
     """Sums wait for many events; until then their mark is at the beginning of time."""
     file = tmp_path / "file"
@@ -254,6 +255,7 @@ def test_a_restore_under_a_running_server_is_refused_unless_forced(
         housekeeping.release()
 
 
+@pytest.mark.slow
 def test_a_restored_trail_older_than_its_published_heads_is_told_until_accepted(
     beside: Elsewhere, tmp_path: Path
 ):
@@ -279,6 +281,7 @@ def test_a_restored_trail_older_than_its_published_heads_is_told_until_accepted(
         assert run("restore", tmp_path / "file")["older_than_published_heads"]
 
 
+@pytest.mark.slow
 def test_a_trail_restored_where_nothing_later_was_published_is_told_nothing(
     beside: Elsewhere, tmp_path: Path
 ):
@@ -294,6 +297,7 @@ def test_a_trail_restored_where_nothing_later_was_published_is_told_nothing(
 
 
 @pytest.mark.postgresql
+@pytest.mark.slow
 def test_housekeeping_of_another_host_is_noticed(
     beside: Elsewhere, tmp_path: Path, current: Path
 ):

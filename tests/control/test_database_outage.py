@@ -21,7 +21,7 @@ from tests.control.agents import (
 )
 from tests.control.deployment import Deployment, deployed
 
-pytestmark = pytest.mark.postgresql
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 FAILED = "the maps cannot be refreshed"
 
 

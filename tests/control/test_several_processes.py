@@ -16,7 +16,7 @@ from tests.control.agents import Agent, awaited, enrolled, followed, names, unti
 from tests.control.deployment import Deployment, deployed
 from tests.control.test_jobs_on_the_wire import ask, working
 
-pytestmark = pytest.mark.postgresql
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
