@@ -138,6 +138,6 @@ def retry_after(header: str | None, now: datetime) -> float:
     try:
         moment = parsedate_to_datetime(text)
         seconds = (moment - now).total_seconds()
-    except (ValueError, TypeError):  # no date, or one without a zone
+    except (ValueError, TypeError, OverflowError):  # no date, or one without a zone
         return 0.0
     return min(max(seconds, 0.0), LONGEST_WAIT)

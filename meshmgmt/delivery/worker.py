@@ -119,7 +119,15 @@ def _step(subscription: Subscription) -> bool:
 
 
 def _send(subscription: Subscription, kind: str, events: list[Event]) -> None:
-    _SENDERS[subscription.target["type"]](subscription, kind, events)
+    """Send a batch. Raises NotDelivered, Refused, Gone, OSError."""
+    try:
+        _SENDERS[subscription.target["type"]](subscription, kind, events)
+    except (NotDelivered, Refused, Gone, OSError):
+        raise
+    except Exception as error:
+        # Without a failure in its state it would be tried again at once, for ever.
+        _LOG.exception("subscription %s", subscription.pk)
+        raise NotDelivered(f"{type(error).__name__}: {error}") from error
 
 
 def _refused(subscription: Subscription, batch: Batch, error: str) -> bool:

@@ -172,7 +172,13 @@ def test_a_receiver_that_hangs_is_given_up(
 
 @pytest.mark.parametrize(
     ("header", "least", "most"),
-    [("3600", 3590, 3610), ("-5", 0, 10), ("soon", 0, 10), ("9" * 30, 0, 10)],
+    [
+        ("3600", 3590, 3610),
+        ("-5", 0, 10),
+        ("soon", 0, 10),
+        ("9" * 30, 0, 10),
+        (f"Thu, 01 Jan {'9' * 20} 00:00:00 GMT", 0, 10),
+    ],
 )
 def test_retry_after_is_honoured_where_it_makes_sense(
     subscribe: Make, receiver: Receiver, header: str, least: int, most: int
@@ -184,6 +190,18 @@ def test_retry_after_is_honoured_where_it_makes_sense(
     assert failed.next_attempt is not None
     wait = failed.next_attempt - clock.now()
     assert timedelta(seconds=least) < wait < timedelta(seconds=most)
+
+
+def test_a_fault_of_our_own_is_a_failure_too_and_waits(
+    subscribe: Make, monkeypatch: pytest.MonkeyPatch
+):
+    made = subscribe("proxy")
+    arrive("a")
+    monkeypatch.setitem(worker._SENDERS, "webhook", lambda *_: 1 / 0)
+    failed = deliver(made.subscription.pk)
+    assert failed.failures == 1
+    assert failed.next_attempt is not None
+    assert failed.last_error == "ZeroDivisionError: division by zero"
 
 
 def test_only_the_event_that_is_refused_becomes_a_dead_letter(

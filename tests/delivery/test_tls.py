@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from meshmgmt.core import clock
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.senders import lines, webhook
+from meshmgmt.delivery.senders import NotDelivered, lines, webhook
 from meshmgmt.delivery.senders.webhook import give_secret
 
 pytestmark = pytest.mark.django_db
@@ -85,8 +85,8 @@ def _event() -> Event:
     return Event("1", 1, clock.now(), "group.add", b'{"id":"1"}')
 
 
-def _syslog(port: int) -> Subscription:
-    target = {"type": "syslog", "host": "127.0.0.1", "port": port, "tls": True}
+def _syslog(port: int, *, tls: bool = True) -> Subscription:
+    target = {"type": "syslog", "host": "127.0.0.1", "port": port, "tls": tls}
     return Subscription(name="s", stream="audit", target=target)
 
 
@@ -97,6 +97,40 @@ def test_syslog_over_tls_is_read_to_the_end(
     with one_talk(certificate, answer=b"") as (port, contents):
         lines.to_syslog(_syslog(port), "audit.events", [_event()])
     assert b'{"id":"1"}' in b"".join(contents)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_syslog_receiver_that_ends_before_it_read_all_has_received_nothing(
+    inside: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch, tls: bool
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    done = threading.Event()
+
+    def end(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            connection = context.wrap_socket(connection, server_side=True)
+        # As the system does for a process that was killed and had no more to read yet.
+        socket.socket.shutdown(connection, socket.SHUT_WR)
+        done.wait(10)
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        thread = threading.Thread(target=end, args=[server])
+        thread.start()
+        try:
+            with pytest.raises(NotDelivered, match="before it had read all"):
+                lines.to_syslog(
+                    _syslog(server.getsockname()[1], tls=tls),
+                    "audit.events",
+                    [_event()] * 2000,
+                )
+        finally:
+            done.set()
+            thread.join()
 
 
 def test_a_webhook_over_tls_arrives(

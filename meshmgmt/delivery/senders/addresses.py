@@ -93,7 +93,7 @@ def connected(host: str, port: int, *, tls: bool) -> Iterator[socket.socket]:
     try:
         with closing(connection):
             yield connection
-    except OSError:
+    except (OSError, NotDelivered):
         # What comes in after the cut is answered by a reset, which is seen here too.
         if not late.is_set():
             raise

@@ -5,10 +5,12 @@ has no confirmation: the connection is closed from this end after each batch, an
 counts as received when the receiver, which read to the end, closes it too.
 """
 
+import fcntl
 import re
 import socket
 import ssl
-from contextlib import suppress
+import sys
+import termios
 from typing import Final
 
 from django.conf import settings
@@ -31,12 +33,10 @@ def to_syslog(subscription: Subscription, kind: str, events: list[Event]) -> Non
     frames = b"".join(framed(line(subscription.stream, event)) for event in events)
     with connected(host, target["port"], tls=tls) as connection:
         connection.sendall(frames)
-        if isinstance(connection, ssl.SSLSocket):
-            # A receiver that hangs up without its own goodbye has read ours.
-            with suppress(ssl.SSLError):
-                _read_to_end(connection.unwrap())
-            return
-        _read_to_end(connection)
+        try:
+            _read_to_end(_without_tls(connection))
+        except ssl.SSLError:  # it hung up without a goodbye of its own
+            _require_all_read(connection)
 
 
 def to_file(subscription: Subscription, kind: str, events: list[Event]) -> None:
@@ -57,6 +57,11 @@ def to_file(subscription: Subscription, kind: str, events: list[Event]) -> None:
         files.append(file, [event.body for event in events])
 
 
+def _without_tls(connection: socket.socket) -> socket.socket:
+    """Say goodbye in TLS, where it is spoken, and wait for the receiver's."""
+    return connection.unwrap() if isinstance(connection, ssl.SSLSocket) else connection
+
+
 def _read_to_end(connection: socket.socket) -> None:
     # The end of what is sent: a receiver closes when it has read up to here.
     connection.shutdown(socket.SHUT_WR)
@@ -65,6 +70,18 @@ def _read_to_end(connection: socket.socket) -> None:
         read += len(part)
         if read > _MOST_BYTES_BACK:
             raise NotDelivered("the receiver talks back without end")
+    _require_all_read(connection)
+
+
+def _require_all_read(connection: socket.socket) -> None:
+    """Raise NotDelivered when a receiver hung up before it had read to the end.
+
+    The system of one that ends, killed for instance, hangs up as well: with a reset when
+    it had more to read, and acknowledging what it had read when the rest is under way.
+    """
+    left = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))  # SIOCOUTQ, see tcp(7)
+    if int.from_bytes(left, sys.byteorder):
+        raise NotDelivered("the receiver hung up before it had read all")
 
 
 def framed(text: bytes) -> bytes:
