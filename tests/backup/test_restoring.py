@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
@@ -169,6 +170,28 @@ def test_streams_that_were_never_summed_up_come_back(beside: Elsewhere, tmp_path
             run("restore", file)
             marks = RollUpMark.objects.values_list("arrival", flat=True)
             assert set(marks) == {rollups.BEGINNING}
+
+
+@pytest.mark.postgresql
+@pytest.mark.slow
+def test_what_comes_in_after_a_restore_is_numbered_above_what_was_gone_past(
+    beside: Elsewhere, tmp_path: Path
+):
+    file, far = tmp_path / "file", 2 * 10**15
+    with beside(KIND, migrated=True):
+        RollUpMark.objects.update_or_create(stream="proxy", defaults={"arrival": far})
+        run("backup", file)
+    with beside(KIND, migrated=True), connection.cursor() as cursor:
+        # Tables that were made long before the backup.
+        cursor.execute("SELECT setval('traffic_arrival_n', 7)")
+        begin = time.time_ns() // 1000
+        run("restore", file)
+        cursor.execute(
+            "SELECT nextval('traffic_arrival_n'), nextval('proxy_arrival_n')"
+        )
+        traffic, proxy = cursor.fetchone()
+    assert traffic > begin
+    assert proxy > far
 
 
 @pytest.mark.parametrize("links", [True, False])
