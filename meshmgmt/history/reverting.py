@@ -315,15 +315,14 @@ def _found(undos: Sequence[Undo]) -> dict[tuple[type[models.Model], str], Any]:
 
 def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> None:
     """Raise Irreversible when something that is to come back to a list is gone."""
-    there: Collection[Any]
+    ids = [key[0] if isinstance(key, tuple) else key for key in keys]
     if link is GroupResource:
-        there = resource_names(keys)
+        there = {pk for pk, _ in resource_names(keys)}
     else:
         other: Any = link._meta.get_field(link.member_fields[0]).related_model
-        there = known_ids(other, keys)
-    if gone := [key for key in keys if key not in there]:
-        first = gone[0][0] if isinstance(gone[0], tuple) else gone[0]
-        name = last_name(str(first)) or repr(first)
+        there = set(known_ids(other, ids))
+    if gone := [pk for pk in ids if pk not in there]:
+        name = last_name(str(gone[0])) or repr(gone[0])
         raise Irreversible(f"{undo.label}: {link.relation} is gone: {name}")
 
 

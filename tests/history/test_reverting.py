@@ -88,6 +88,37 @@ class TestWhatComesBack:
         found = ok(api.get(f"/api/groups/{web.pk}"))
         assert (found["name"], found["peers"]) == ("web", [])
 
+    def test_who_may_sign_in_by_ssh(self, api: Api, web: Group):
+        rule = {
+            "name": "ssh",
+            "enabled": True,
+            "action": "accept",
+            "bidirectional": True,
+            "protocol": "netbird-ssh",
+            "sources": [web.pk],
+            "destinations": [web.pk],
+        }
+
+        def body(*logins: str) -> Body:
+            signing_in = {web.pk: list(logins)} if logins else {}
+            rules = [rule | {"authorized_groups": signing_in}]
+            return {"name": "ssh", "enabled": True, "rules": rules}
+
+        made = ok(api.post("/api/policies", body("root", "bob")))["id"]
+        path = f"/api/policies/{made}"
+        before = state()
+        for deed in (
+            lambda: api.put(path, body()),
+            lambda: api.put(path, body("eve")),
+            lambda: api.delete(path),
+            lambda: api.delete(f"/api/groups/{web.pk}"),
+        ):
+            ok(deed())
+            event = newest()
+            ok(revert(api, event, "?dry_run=true"))
+            ok(revert(api, event))
+            assert state() == before
+
     def test_settings_of_the_account_and_of_dns(self, api: Api, web: Group):
         before = state()
         path = f"/api/accounts/{account_id()}"

@@ -72,10 +72,9 @@ class Writer:
                         "enabled": self._random.random() < 0.7,
                         "action": "accept",
                         "bidirectional": True,
-                        "protocol": "tcp",
-                        "ports": [str(self._random.randint(1, 99))],
                         "sources": some,
                         "destinations": self._some(groups)[:2],
+                        **self._kind_of_rule(some),
                     }
                 ],
             },
@@ -96,6 +95,12 @@ class Writer:
             "networks": {"description": name},
         }
         return {"name": name, **bodies[collection]}
+
+    def _kind_of_rule(self, sources: Sequence[str]) -> Body:
+        if self._random.random() < 0.7:
+            return {"protocol": "tcp", "ports": [str(self._random.randint(1, 99))]}
+        logins = {each: self._some(["root", "bob", "eve"]) for each in sources}
+        return {"protocol": "netbird-ssh", "authorized_groups": logins}
 
     def _make(self, *collections: str) -> None:
         collection = self._random.choice(collections or COLLECTIONS)
