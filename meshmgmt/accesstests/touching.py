@@ -87,7 +87,8 @@ class Touch:
             domain = account_domain() if names or ways else ""
             domain = canonical(domain) if domain else ""
             if names:
-                named |= Q(kind=DNS, source_ref__in={*everyone, *around})
+                asking = Q(source_ref__in={*everyone, *around}) | Q(source_kind="user")
+                named |= Q(kind=DNS) & asking  # zones name groups that no rule does
                 asked_of = Q() if _lead_to(domain) else _of_peers(domain)
                 named |= Q(kind=DNS) & asked_of
             # Who is in a group that no rule names meets nobody else by that.

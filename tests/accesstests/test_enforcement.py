@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from dns.models import Record
 from events.models import AuditEvent
 from groups.models import Group
 from groups.services import change_groups_of_peers
@@ -324,24 +325,35 @@ class Mover(Writer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_states_on_record_are_those_of_judging_everything_anew(api: Api, seed: int):
     """What a write cannot have touched is not looked at: nothing else may be left out."""
     chance = Random(seed)
     machines = peers(5)
     writer = Mover(api, chance, [one.pk for one in machines])
-    for _ in range(12):
+    for _ in range(24):
         writer.write()
+    owners = [person("user", email=f"{n}@mesh.test") for n in range(2)]
+    for one, owner in zip(machines, owners, strict=False):
+        one.user = owner
+        one.save()
     groups = list(Group.objects.all())
-    for number in range(12):
-        ends: list[Any] = [chance.choice(groups), chance.choice(machines)]
-        chance.shuffle(ends)
-        source, target = chance.choice([ends, [chance.choice(groups)] * 2])
+    names = [each.canonical_name for each in Record.objects.all()]
+    for number in range(24):
+        ends: list[Any] = [chance.choice(groups), chance.choice([*machines, *owners])]
+        facts: dict[str, Any] = {"protocol": "tcp", "port": chance.randint(1, 99)}
+        if number % 2:
+            facts = {"kind": "dns"}
+            ends = [chance.choice(ends), chance.choice([*names, "a.z9.example"])]
+        elif ends[1] in owners:
+            ends.reverse()
+        else:
+            chance.shuffle(ends)
+        source, target = ends
         expect = chance.choice(["reach", "never"])
         promise(
-            f"t{number}", source, target, expect, enforce=chance.random() < 0.3,
-            protocol="tcp", port=chance.randint(1, 99),
-        )  # fmt: skip
+            f"t{number}", source, target, expect, enforce=chance.random() < 0.3, **facts
+        )
     for _ in range(40):
         with suppress(PromiseBroken):
             chance.choice([writer.write, writer.move, writer.move])()

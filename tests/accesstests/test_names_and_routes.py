@@ -18,7 +18,7 @@ from tests.accesstests.world import World, state
 from tests.api_client import Answer, Api
 from tests.databases import undone
 from tests.factories import account_settings, group, network
-from tests.people import api_as
+from tests.people import api_as, person
 from tests.races import race
 from tests.resource_contract import Body, ok, stored
 
@@ -62,6 +62,28 @@ def test_name_is_compared_with_what_is_expected(world: World):
             told = made.state, [each["because"] for each in made.failures]
         because = ["it resolves to 10.0.0.5"] if found == "failing" else []
         assert told == (found, because), (expect, contents)
+
+
+def test_a_group_that_only_a_zone_names_counts_for_the_machines_of_a_user(
+    world: World, api: Api
+):
+    told = group("Told")
+    zone = ok(
+        api.post(
+            "/api/dns/zones",
+            {"name": "inner", "domain": "inner.lan", "enable_search_domain": False}
+            | {"distribution_groups": [told.pk]},
+        )
+    )
+    record = RECORD | {"name": "wiki.inner.lan"}
+    ok(api.post(f"/api/dns/zones/{zone['id']}/records", record))
+    world.laptop.user = owner = person("user")
+    world.laptop.save()
+    made = resolving(world, "never", of="wiki.inner.lan", source=owner)
+    body = {"name": "Told", "peers": [world.laptop.pk]}
+    answer = api.put(f"/api/groups/{told.pk}", body)
+    assert answer.status == 409, answer
+    assert state(made) == "passing"
 
 
 def test_name_that_nobody_here_knows_is_no_answer(world: World):
