@@ -103,8 +103,9 @@ def rotate() -> AuditKey:
     tree.grow(float("inf"))  # before the lock: a trail that is far ahead takes long
     if keys.current() is None:
         return begin()
-    # In one write: no event comes between the one of the new key and the old key's head.
-    with account_write():
+    # In one write: no event comes between the one of the new key and the old key's head,
+    # and nobody signs with the old key after its end.
+    with account_write(), tree.exclusive():
         old = keys.current()
         assert old is not None
         keys.close(old)

@@ -1,6 +1,7 @@
 """The stored tree follows the trail, is signed, and a check finds what was touched."""
 
 import json
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -236,6 +237,28 @@ def test_it_grows_right_while_others_write_and_grow():
     assert list(tree.all_leaves(head.tree_size)) == stored_leaves()
     assert faults() == []
     assert AuditKey.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_signs_with_a_key_that_is_being_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    write(3)
+    signed()
+    write(3)
+    make, pool = keys.make, ThreadPoolExecutor(1)
+
+    def meanwhile(*args: Any, **more: Any) -> AuditKey:
+        beside.append(pool.submit(race, [heads.sign_growth]))
+        wait(beside, timeout=0.3)
+        return make(*args, **more)
+
+    beside: list[Future[Any]] = []
+    monkeypatch.setattr(keys, "make", meanwhile)
+    with pool:
+        heads.rotate()
+    assert beside[0].result()
+    assert faults() == []
 
 
 @pytest.mark.django_db(transaction=True)
