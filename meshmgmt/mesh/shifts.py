@@ -6,11 +6,12 @@ however many peers they hold.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.between import overlaps, rows
 from meshmgmt.mesh.compute import Mesh
+from meshmgmt.mesh.firewall import with_ssh_port
 from meshmgmt.mesh.graph import named, subject_with
 from meshmgmt.mesh.policies import RuleInForce
 from meshmgmt.mesh.reach.traffic import (
@@ -100,13 +101,7 @@ class _State:
         for id_, names in _routed(mesh).items():
             for name in names:
                 self._behind[name].add(id_)
-        self.rules = {
-            entry.rule.id: entry._replace(
-                sources=Side(bits.roster, bits.peers(mesh, entry.sources.mask)),
-                destinations=Side(bits.roster, self._targets(entry)),
-            )
-            for entry in mesh.policies.rules
-        }
+        self.rules = dict(chain.from_iterable(map(self._parts, mesh.policies.rules)))
         self.filters = {id_: opened(each.rule) for id_, each in self.rules.items()}
 
     def differing(self, other: "_State") -> set[str]:
@@ -150,11 +145,22 @@ class _State:
         self.work += len(ids)
         return list(rows(source, target, [self.rules[id_] for id_ in ids]))
 
-    def _targets(self, entry: RuleInForce) -> int:
+    def _parts(self, entry: RuleInForce) -> Iterator[tuple[str, RuleInForce]]:
+        """Yield a rule, in two where it opens other ports on peers than behind them."""
+        id_, rule = entry.rule.id, entry.rule
+        sources = self._bits.peers(self._mesh, entry.sources.mask)
         peers = self._bits.peers(self._mesh, entry.destinations.mask)
-        names = named(entry.rule.destinations)
+        names = named(rule.destinations)
         behind = set[str]().union(*(self._behind[name] for name in names))
-        return peers | self._bits.things(behind)
+        things, routed = self._bits.things(behind), with_ssh_port(rule)
+        alike = [(id_, rule, peers | things)]
+        apart = [(id_, rule, peers), (f"{id_}/routed", routed, things)]
+        for key, part, targets in alike if routed is rule else apart:
+            sides = [Side(self._bits.roster, mask) for mask in (sources, targets)]
+            yield (
+                key,
+                entry._replace(rule=part, sources=sides[0], destinations=sides[1]),
+            )
 
 
 def _shift(old: _State, new: _State, pair: tuple[str, str], touched: set[str]) -> Shift:

@@ -14,7 +14,7 @@ from tests.explain.pure import machine
 from tests.mesh.meshes import NOW, side, snapshots
 from tests.mesh.test_graph import account, rule
 
-TCP = Traffic("tcp", 22)
+TCP = [Traffic("tcp", port) for port in (22, 80, 443)]
 
 
 def between(before: Snapshot, after: Snapshot) -> dict[tuple[str, str], Shift]:
@@ -76,6 +76,20 @@ def test_what_is_routed_counts_as_a_destination_only():
     assert ("Staff", "printer") in between(account(), account(single))
 
 
+def test_ssh_without_ports_is_all_of_tcp_on_peers_and_port_22_behind_them():
+    sides = side("staff"), side("servers", "lan")
+    ssh = rule("ssh", *sides, protocol="netbird-ssh", bidirectional=False)
+    found = between(account(), account(ssh))
+    assert {pair[1]: shift.gained for pair, shift in found.items()} == {
+        "Servers": "TCP",
+        "LAN": "TCP 22",
+    }
+    drop = web("no", accept=False, ports=(443,))
+    assert between(account(ssh), account(ssh, drop))["Staff", "Servers"].lost == (
+        "TCP 443"
+    )
+
+
 def test_what_changes_nothing_is_no_shift():
     before = account(web())
     assert between(before, replace(before, group_names={"staff": "x"})) == {}
@@ -118,7 +132,8 @@ def test_a_verdict_that_changes_is_told_of_a_pair_of_its_groups(
     found = shifts(*meshes, most=100_000).pairs
     one, other = data.draw(st.permutations(sorted(peers)))[:2]
     to = Destination("peer", other, peers[other].ip)
-    was, is_ = (verdict(mesh, one, to, TCP).allowed for mesh in meshes)
+    traffic = data.draw(st.sampled_from(TCP))
+    was, is_ = (verdict(mesh, one, to, traffic).allowed for mesh in meshes)
     groups = [{id_, *meshes[0].membership.groups_of(id_)} for id_ in (one, other)]
     between_them = [
         each

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports, with_ssh_port
+from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports
 from meshmgmt.mesh.result import NetworkMap, RouteEntry
 from meshmgmt.mesh.snapshot import Peer, Resource, Route, Rule
 
@@ -23,7 +23,7 @@ LAST_PORT: Final = 65535
 _PLACES: Final = {name: place for place, name in enumerate((*PROTOCOLS[1:], OTHER))}
 """In which order slices of protocols come."""
 # Rules of routes are sent alike to every routing peer, whatever its client knows.
-_ROUTING: Final = Receiver(
+_MODERN: Final = Receiver(
     ranges=True, native_ssh=False, source_prefixes=True, ipv6=True
 )
 _WORDS: Final = {"tcp": "TCP", "udp": "UDP", "icmp": "ICMP", OTHER: "other protocols"}
@@ -100,10 +100,12 @@ def arriving(rule: Rule, understood: Receiver, policy_id: str = "") -> Iterator[
 
 
 def opened(rule: Rule, peer: Peer | None = None) -> list[Filter]:
-    """What a rule opens on a peer or, without one, to what is routed."""
-    if peer is not None:
-        return [*arriving(rule, receiver(peer))]
-    return [*arriving(with_ssh_port(rule), _ROUTING)]
+    """What a rule opens on a peer, or on any that knows ranges.
+
+    To what is routed the rule opens what it does `with_ssh_port`: without ports, one for
+    SSH opens all of TCP on peers, and port 22 there.
+    """
+    return [*arriving(rule, _MODERN if peer is None else receiver(peer))]
 
 
 def rule_words(rule: Rule) -> str:
