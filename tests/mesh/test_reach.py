@@ -37,6 +37,18 @@ PLACES = [
 PORTS = (1, 5, 10, 22, 30, 31, 443, 22022, 65535)
 
 
+def test_what_would_be_dropped_once_it_is_let_through_is_told_of_both():
+    drop = Rule("x", side("staff"), side("servers"), accept=False)
+    off = with_policy(account(), "sql", enabled=False)
+    both = replace(off, policies=(*off.policies, Policy("no", (drop,), name="no")))
+    told = {
+        each.kind: each.text
+        for each in verdict(Mesh(both, NOW), "a", BELA, SQL).obstacles
+    }
+    assert {"disabled", "drop"} <= told.keys()
+    assert told["drop"].startswith("policy no drops TCP 5432")
+
+
 def wire(mesh: Mesh) -> Wire:
     peers = mesh.snapshot.peers
     maps = {peer.key: message(mesh, id_) for id_, peer in peers.items()}

@@ -1,5 +1,6 @@
 """What would let traffic through, and what is in the way of it: for people."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
@@ -17,6 +18,7 @@ from meshmgmt.mesh.reach.traffic import (
     Slice,
     Traffic,
     described,
+    judged,
     matching,
     opened,
     slices,
@@ -56,6 +58,10 @@ class Obstacles:
         self._some = any(part.passes for part in parts)
         lost = [packets for packets, decider in parts if decider is None]
         self._lacking = lost if parts else list(slices(traffic, ()))
+        self._dropping: defaultdict[str, list[Slice]] = defaultdict(list)
+        for packets, by in parts:
+            if by is not None and not by.accept:
+                self._dropping[by.policy_id].append(packets)
 
     def to_peer(self, target: Peer, *, ipv6: bool) -> Iterator[Obstacle]:
         """Obstacles between two peers."""
@@ -143,6 +149,7 @@ class Obstacles:
             yield obstacle("part", words=described(self._traffic, self._lacking))
         found = sorted(self._candidates(target, self._lacking), key=len)
         yield from chain.from_iterable(found)
+        yield from self._would_drop(target)
         if alone and not (found or self._some):
             yield self._no_policy(target, f"send {self._traffic.words} to")
 
@@ -200,13 +207,14 @@ class Obstacles:
         self, policy: Policy, rule: Rule, target: _End, lacking: Sequence[Slice]
     ) -> Iterator[Obstacle]:
         """What a rule leaves out of the traffic, by protocol or port."""
-        found = opened(rule, target.peer)
+        known = rule if target.peer else with_ssh_port(rule)
+        found = opened(known, target.peer)
         left = _uncovered(lacking, found)
         if not left:
             return
         # Would a client of today take it in, its age is what is in the way.
         modern = target.peer and target.peer._replace(version=_MODERN)
-        if not _uncovered(left, opened(rule, modern)):
+        if not _uncovered(left, opened(known, modern)):
             yield obstacle("client", target.thing, policy=called(policy))
             return
         named = ("all", *(packets.protocol for packets in left))
@@ -223,12 +231,22 @@ class Obstacles:
 
     def _dropped(self) -> Iterator[Obstacle]:
         for policy in self._all.policies:
-            dropped = [
-                packets
-                for packets, by in self._parts
-                if by is not None and not by.accept and by.policy_id == policy.id
-            ]
-            if dropped:
+            if dropped := self._dropping.get(policy.id):
+                words = described(self._traffic, dropped)
+                yield obstacle("drop", policy, words=words)
+
+    def _would_drop(self, target: _End) -> Iterator[Obstacle]:
+        """What drops it once something lets it through: no map has that before."""
+        for policy in self._all.policies:
+            found: list[Filter] = []
+            for rule in policy.rules:
+                ways = () if rule.accept else self._of_rule(policy, rule, target, ())
+                if not all(ways):  # nothing keeps it from being in force
+                    known = rule if target.peer else with_ssh_port(rule)
+                    found += opened(known, target.peer)
+            told = policy.id in self._dropping
+            parts = [] if told else judged(self._traffic, found)
+            if dropped := [packets for packets, by in parts if by is not None]:
                 words = described(self._traffic, dropped)
                 yield obstacle("drop", policy, words=words)
 
