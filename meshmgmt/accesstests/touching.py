@@ -10,7 +10,7 @@ from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from events.audit.changes import Change
 from groups.models import Group, GroupPeer
 from meshmgmt.access.models import Policy, PolicyRule, PostureCheck, Route, Router
-from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accesstests.models import FAILING, AccessTest
 from meshmgmt.accesstests.rules import ACCESS, DNS, ROUTED
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import account_domain
@@ -41,6 +41,8 @@ class Touch:
     routed: bool = False
     names: bool = False
     sides: Extent | None = None
+    renamed: bool = False
+    """Whether groups have other names, which stand in what is told of failing tests."""
 
     @classmethod
     def by_machines(cls, touched: Touched | None) -> "Touch":
@@ -63,7 +65,8 @@ class Touch:
             return list(tests)
         # Most accounts have few kinds: what none asks about is not looked up.
         asked = tests.order_by().values_list("kind", "destination_kind").distinct()
-        return list(tests.filter(self._about({*asked})))
+        telling = Q(state=FAILING) if self.renamed else Q(pk__in=())
+        return list(tests.filter(self._about({*asked}) | telling))
 
     def thin_groups(self) -> frozenset[str]:
         """The touched groups with at most one member left."""
@@ -113,6 +116,7 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
     if touched is None:
         return Touch(everything=True)
     moved, everything, routed, names = set[str](), False, False, False
+    renamed = False
     rules = [change for change in changes if type(change.instance) in _RULES]
     for change in changes:
         model = type(change.instance)
@@ -121,6 +125,7 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
         names = names or model in _NAMES
         if model is Group:
             routed = routed or "resources" in change.members
+            renamed = renamed or change.changed("name")
             if members := change.members.get("peers"):
                 moved |= {str(key) for key in (*members.added, *members.removed)}
     groups = touched.groups & _with_members(changes)
@@ -129,7 +134,14 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
         sides = _sides(rules)
     everything = everything or bool(rules)
     return Touch(
-        touched.peers, groups, frozenset(moved), everything, routed, names, sides
+        touched.peers,
+        groups,
+        frozenset(moved),
+        everything,
+        routed,
+        names,
+        sides,
+        renamed,
     )
 
 

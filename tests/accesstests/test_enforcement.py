@@ -364,6 +364,18 @@ def test_states_on_record_are_those_of_judging_everything_anew(api: Api, seed: i
     assert AccessTest.objects.filter(enabled=True).exists()
 
 
+def test_a_failing_test_tells_the_new_name_of_a_group(api: Api, world: World):
+    test = world.promise("wish", world.guest, world.server, "reach", enforce=False)
+    assert "were peer guest in Staff" in str(stored_failures(test))
+    body = {"name": "Crew", "peers": [world.laptop.pk]}
+    ok(api.put(f"/api/groups/{world.staff.pk}", body))
+    assert "were peer guest in Crew" in str(stored_failures(test))
+
+
+def stored_failures(test: AccessTest) -> object:
+    return AccessTest.objects.get(pk=test.pk).failures
+
+
 def test_new_test_that_fails_is_told_of_before_it_is_said_to_fail(world: World):
     trail = Trail()
     test = world.promise("closed", world.guest, world.server, "reach")
