@@ -90,8 +90,9 @@ def _with_another_map(before: Mesh, after: Mesh, ids: Iterable[str]) -> set[str]
     return {
         peer_id
         for peer_id in ids
-        if old.encode(before.network_map(peer_id)).digest
-        != new.encode(after.network_map(peer_id)).digest
+        if old.encode(before.network_map(peer_id)).differs(
+            new.encode(after.network_map(peer_id))
+        )
     }
 
 

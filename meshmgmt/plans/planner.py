@@ -74,6 +74,7 @@ class WritePlanner:
 
     def nothing(self) -> Plan:
         """Return the plan of a write that does nothing."""
+        self._answer = self._answered()
         return _plan([], [], NOBODY, [], self._explained(self._answer))
 
     def _answered(self) -> Any:

@@ -22,6 +22,7 @@ from tests.access.bodies import policy as policy_body
 from tests.access.bodies import rule as rule_body
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
+from tests.dns import bodies
 from tests.events.samples import traffic
 from tests.factories import account_settings, group, peer, resource
 from tests.people import api_of, person
@@ -73,6 +74,15 @@ def test_plan_answers_before_and_after(api: Api, database: Peer):
     unasked = api.delete(f"/api/policies/{policy}?dry_run=true").json
     assert "explain" not in unasked["plan"]
     assert unasked["plan_hash"] == answer["plan_hash"]  # asking changes no plan
+
+
+def test_plan_of_a_zone_file_that_changes_nothing_answers_too(api: Api, database: Peer):
+    zone = ok(api.post("/api/dns/zones", bodies.zone()))["id"]
+    ends = f"source={web().pk}&destination={database.pk}{SQL}"
+    path = f"/api/dns/zones/{zone}/zonefile?mode=merge&dry_run=true&{ends}"
+    told = ok(api.call("PUT", path, b""))["plan"]["explain"]
+    assert told["before"] == told["after"]
+    assert told["before"]["verdict"] == "allowed"
 
 
 def test_plan_refuses_what_is_no_question(api: Api, database: Peer):

@@ -14,6 +14,7 @@ from meshmgmt.accounts.services.account import account_update
 from meshmgmt.core.context import account_id
 from meshmgmt.inventory.models import Peer
 from meshmgmt.plans.planner import essence
+from tests.access import bodies as access
 from tests.api_client import Api
 from tests.dns import bodies
 from tests.factories import Trail, group, peer
@@ -86,6 +87,24 @@ class TestWhatIsTold:
         body = ok(api.get(f"/api/policies/{policy.pk}")) | {"name": "renamed"}
         planned = ok(api.put(dry(f"/api/policies/{policy.pk}"), body))
         assert planned["plan"]["peers"]["maps"]["count"] == 0
+
+    def test_maps_of_the_same_bytes_do_not_count_however_they_are_made(self, api: Api):
+        user, *routing = (peer(name) for name in "tapz")
+        using = group("using", user)
+        first, second = group("first", routing[0]), group("second", *routing[1:])
+        for number, made in enumerate((first, second)):
+            body = access.route(
+                network_id=f"net {number}",
+                network=f"10.{number}.0.0/16",
+                groups=[using.pk],
+                peer_groups=[made.pk],
+            )
+            del body["peer"]
+            ok(api.post("/api/routes", body))
+        body = {"name": "first", "peers": [each.pk for each in routing[:2]]}
+        planned = ok(api.put(dry(f"/api/groups/{first.pk}"), body))
+        told = [each["name"] for each in planned["plan"]["peers"]["maps"]["peers"]]
+        assert user.dns_label not in told
 
     def test_for_whom_else_a_zone_is_is_no_difference(self, api: Api, web: Group):
         made = zone(api, web)

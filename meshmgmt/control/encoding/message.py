@@ -42,8 +42,12 @@ class Encoded(NamedTuple):
 
     @property
     def digest(self) -> int:
-        """Equal for equal messages; means something within this process alone."""
+        """Equal for messages of equal parts; means something within this process alone."""
         return hash(self)
+
+    def differs(self, other: "Encoded") -> bool:
+        """Tell whether a message is another one, however it is put together."""
+        return self != other and self.message(0) != other.message(0)
 
     def message(self, serial: int) -> bytes:
         """The serialized SyncResponse, without netbirdConfig."""
