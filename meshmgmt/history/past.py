@@ -29,7 +29,6 @@ from events.audit.histories import (
 from events.audit.reading import last_id_at
 from events.audit.specs import has_member_events, owner_of, read_member, tells_lists
 from events.models import AuditEvent
-from meshmgmt.access.models import Invite, SetupKey
 from meshmgmt.core import clock
 from meshmgmt.core.collector import nothing_to_collect
 from meshmgmt.core.errors import InvalidArgument
@@ -76,10 +75,9 @@ def account_after(event_id: int) -> Iterator[None]:
 
 @cache
 def _tables() -> dict[str, Table]:
-    """Return what answers with a history are made of; none of them shows a secret."""
-    kinds = [model for model in KINDS if model not in (SetupKey, Invite)]
-    links = [link for link in all_links() if owner_of(link) in kinds]
-    return {model._meta.db_table: model for model in (*kinds, *links)}
+    """Return what answers with a history are made of; secrets in it stay as they are."""
+    links = [link for link in all_links() if owner_of(link) in KINDS]
+    return {model._meta.db_table: model for model in (*KINDS, *links)}
 
 
 class _Past:

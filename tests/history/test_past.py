@@ -90,6 +90,28 @@ def test_peers_and_settings_are_shown_as_they_were(api: Api):
     assert answers(api, moment) == before
 
 
+def test_what_referred_to_a_group_is_told_with_keys_and_invites_of_then(api: Api):
+    path = f"/api/groups/{(made := group('web')).pk}/usage"
+    key = {
+        "name": "k",
+        "type": "reusable",
+        "expires_in": 86400,
+        "auto_groups": [made.pk],
+        "usage_limit": 0,
+    }
+    invite = {"email": "i@mesh.test", "name": "i", "role": "user"}
+    invite |= {"auto_groups": [made.pk], "expires_in": 86400}
+    moments = [(now(), ok(api.get(path)))]
+    kept = ok(api.post("/api/setup-keys", key))["id"]
+    asked = ok(api.post("/api/users/invites", invite))["id"]
+    moments.append((now(), ok(api.get(path))))
+    ok(api.put(f"/api/setup-keys/{kept}", {"revoked": False, "auto_groups": []}))
+    ok(api.delete(f"/api/users/invites/{asked}"))
+    assert [len(told["references"]) for _, told in moments] == [0, 2]
+    for moment, told in moments:
+        assert ok(api.get(f"{path}?at={moment}")) == told
+
+
 @pytest.mark.usefixtures("wide_range")
 def test_peers_that_had_one_address_after_another_have_their_own_past():
     first = peer(ip="100.64.9.1", ssh_enabled=False)
