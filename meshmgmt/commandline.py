@@ -89,9 +89,9 @@ def told(error: Exception) -> tuple[int, str]:
     damaged = type(error) is DatabaseError and error.__cause__ is not None
     if damaged or isinstance(error, OperationalError | InterfaceError):
         return UNUSABLE, f"the database cannot be used: {first_line(error)}"
-    if isinstance(error, OutputError):
-        return 2, str(error)
-    return 1, ""
+    if isinstance(error, UnicodeEncodeError) and error.encoding == "utf-8":
+        return 2, f"this is not UTF-8: {error.object!a}"
+    return (2, str(error)) if isinstance(error, OutputError) else (1, "")
 
 
 class Commands(management.ManagementUtility):

@@ -1,11 +1,14 @@
 """Checks the stored trail: events, tree, heads, and what was published of it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from heapq import merge
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from django.db.models import QuerySet
 
 from events.activities import Activity
 from events.audit.emission import TOLERANCE, goes_back
@@ -26,8 +29,21 @@ DUE: Final = timedelta(hours=1)
 _AT_ONCE: Final = 2000
 _HEADS_AT_ONCE: Final = 1000
 
+_GARBAGE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What rows raise that this service does not write."""
+_NO_LEAF: Final = b""
+
 Watched = Callable[[str, Iterable[Any], int], Iterable[Any]]
 """Wraps the items of the work named, whose number is known (a progress bar)."""
+
+
+class _Event(NamedTuple):
+    """What is compared of an event; of one that cannot be read its id alone."""
+
+    id: int
+    leaf: bytes
+    moment: datetime | None
+    code: str
 
 
 @dataclass
@@ -122,7 +138,8 @@ def _check_events(report: Report, reach: tree.Extent, watched: Watched) -> None:
     def counted() -> Iterator[Leaf]:
         for number, leaf, moment, code in _events(reach.last_id):
             report.events += 1
-            times.add(number, moment, code)
+            if moment is not None:
+                times.add(number, moment, code)
             yield number, leaf
 
     leaves = watched("events", tree.all_leaves(reach.size), reach.size)
@@ -179,22 +196,46 @@ class Times:
 
 def _removals() -> Removals:
     removals = Removals()
-    for told in AuditEvent.objects.filter(activity_code=PRUNED):
-        removals.note({"meta": told.meta})
+    for pk in AuditEvent.objects.filter(activity_code=PRUNED).values_list("id"):
+        # One that tells nothing is named by its leaf, which is another.
+        with suppress(*_GARBAGE):
+            told = AuditEvent.objects.get(pk=pk[0])
+            removals.note({"meta": told.meta})
     return removals
 
 
-def _events(last: int) -> Iterator[tuple[int, bytes, datetime, str]]:
-    """Yield id, leaf, time and code of the stored events up to `last`, in order."""
+def _events(last: int) -> Iterator[_Event]:
+    """Yield the stored events up to `last`, in order."""
     events = AuditEvent.objects.filter(id__lte=last).order_by("id")
-    found = list(events.values_list(*DETAIL_COLUMNS)[:_AT_ONCE])
+    found = _read(events[:_AT_ONCE])
     while found:
+        yield from found
+        found = _read(events.filter(id__gt=found[-1].id)[:_AT_ONCE])
+
+
+def _read(events: QuerySet[AuditEvent]) -> list[_Event]:
+    try:
+        return _parsed(events)
+    except _GARBAGE:
+        # One by one: what nobody can read must not hide what was done to others.
+        return [_alone(pk) for pk in events.values_list("id", flat=True)]
+
+
+def _alone(pk: int) -> _Event:
+    try:
+        return _parsed(AuditEvent.objects.filter(pk=pk))[0]
+    except _GARBAGE:
+        return _Event(pk, _NO_LEAF, None, "")
+
+
+def _parsed(events: QuerySet[AuditEvent]) -> list[_Event]:
+    found = list(events.values_list(*DETAIL_COLUMNS))
+    return [
+        _Event(number, leaf_hash(row), moment, code)
         for row, (number, moment, code, *_) in zip(
             detail_rows(found), found, strict=True
-        ):
-            yield number, leaf_hash(row), moment, code
-        later = events.filter(id__gt=found[-1][0])
-        found = list(later.values_list(*DETAIL_COLUMNS)[:_AT_ONCE])
+        )
+    ]
 
 
 class File:

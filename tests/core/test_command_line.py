@@ -144,6 +144,17 @@ def test_what_an_operator_can_mend_is_said_in_one_sentence(
     assert says in sentence
 
 
+def test_an_argument_that_is_not_utf_8_is_said_in_one_sentence(tmp_path: Path):
+    environ = clean_environ() | {"SVC_DATA_DIR": str(tmp_path)}
+    ran(sys.executable, "manage.py", "migrate", env=environ, cwd=BASE_DIR)
+    command = (sys.executable, "manage.py", "reach", "\udcff", "b")
+    done = ran(*command, env=environ, cwd=BASE_DIR)
+    assert (done.returncode, done.stderr.splitlines()) == (
+        2,
+        [r"CommandError: this is not UTF-8: '\udcff'"],
+    )
+
+
 def test_a_file_that_holds_no_database_is_said_in_one_sentence(tmp_path: Path):
     file = tmp_path / "hostname"
     file.write_text("mesh\n")

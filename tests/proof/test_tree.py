@@ -227,6 +227,21 @@ def test_what_went_from_behind_an_event_of_the_future_stays_told(
         assert faults() == []
 
 
+PRUNED = "UPDATE events_auditevent SET activity_code = 'audit.prune', meta = %s"
+
+
+@pytest.mark.parametrize(
+    "meta", ["{}", '"x"', '{"ids": 5}', '{"ids": "9-1, x"}', "[" * 900 + "]" * 900]
+)
+def test_what_nobody_can_read_is_named_and_hides_no_other_fault(meta: str):
+    write(20)
+    signed()
+    first, second = AuditEvent.objects.order_by("id").values_list("id", flat=True)[4:6]
+    tamper(f"{PRUNED} WHERE id = %s", meta, first)
+    tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", second)
+    assert [about for _, about in faults()] == [f"event {first}", f"event {second}"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_it_grows_right_while_others_write_and_grow():
     deeds = (lambda _: group_create(name=f"g{clock.now()}"), lambda _: heads.keep_up())
