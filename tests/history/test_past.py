@@ -99,8 +99,13 @@ def test_what_referred_to_a_group_is_told_with_keys_and_invites_of_then(api: Api
         "auto_groups": [made.pk],
         "usage_limit": 0,
     }
-    invite = {"email": "i@mesh.test", "name": "i", "role": "user"}
-    invite |= {"auto_groups": [made.pk], "expires_in": 86400}
+    invite = {
+        "email": "i@mesh.test",
+        "name": "i",
+        "role": "user",
+        "auto_groups": [made.pk],
+        "expires_in": 86400,
+    }
     moments = [(now(), ok(api.get(path)))]
     kept = ok(api.post("/api/setup-keys", key))["id"]
     asked = ok(api.post("/api/users/invites", invite))["id"]
