@@ -75,7 +75,8 @@ def filled() -> Body:
         "search_domains_enabled": False,
     }
     ok(api.post("/api/dns/nameservers", {"name": "z servers", **servers}))
-    network = ok(api.post("/api/networks", {"name": "office"}))["id"]
+    # Before the networks that are drawn.
+    network = ok(api.post("/api/networks", {"name": "an office"}))["id"]
     resource = {"name": "nas", "address": "10.0.0.1", "groups": some, "enabled": True}
     made = ok(api.post(f"/api/networks/{network}/resources", resource))
     router = {"peer_groups": some[:1], "metric": 9, "masquerade": True, "enabled": True}
@@ -422,14 +423,17 @@ def test_parts_that_an_entry_does_not_have_stay(filled: Body, file: Path):
     zones = [
         {k: v for k, v in zone.items() if k != "records"} for zone in filled["zones"]
     ]
-    networks = [{"name": "office", "routers": filled["networks"][0]["routers"]}]
+    networks = [
+        {"name": network["name"], "routers": network["routers"]}
+        for network in filled["networks"]
+    ]
     file.write_text(as_yaml({"version": 1, "zones": zones, "networks": networks}))
     assert run("plan", str(file))[0] == 0
     assert run("drift", str(file)) == (0, "No difference.\n")
 
 
 def test_a_network_gets_another_name_and_keeps_its_resources(filled: Body, file: Path):
-    filled["networks"][0]["name"] = "renamed"
+    filled["networks"][0]["name"] = "a renamed office"
     file.write_text(as_yaml(filled))
     assert run("apply", str(file))[0] == 0
     assert document() == filled
