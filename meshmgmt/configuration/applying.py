@@ -22,7 +22,15 @@ from meshmgmt.configuration.document import (
     settings,
     stored,
 )
-from meshmgmt.configuration.sections import SECTIONS, Key, Row, Section, keyed, schema
+from meshmgmt.configuration.sections import (
+    SECTIONS,
+    Key,
+    Row,
+    Section,
+    keyed,
+    schema,
+    texts_of,
+)
 from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
 from meshmgmt.movingin.rows import GROUP_LISTS, UnknownReferenceError, translated
 from meshmgmt.plans.planner import carried_out
@@ -104,7 +112,7 @@ class _Applying:
         for section in present:
             if section.is_leaf:
                 wanted = keyed(section, self.document[section.name])
-                there = stored(section, self.names, "")
+                there = self._stored(section, wanted, "")
                 self._delete(_left_out(section.opened(""), there, wanted))
         for section in (one for one in present if not one.is_leaf):
             self._note_moving(section)
@@ -125,12 +133,13 @@ class _Applying:
         for part in (one for one in section.parts if one.move):
             wanted = {key: whole.get(part.name) for key, whole in wholes.items()}
             names = {entry["name"] for some in wanted.values() for entry in some or ()}
-            for key, (whole, _, _) in stored(section, self.names, "").items():
+            for key, (whole, _, _) in self._stored(section, wholes, "").items():
                 entries = wanted.get(key, [])
                 if entries is None:  # they stay
                     continue
-                there = stored(part, self.names, whole)
-                for _, pk in _left_out(part.opened(whole), there, keyed(part, entries)):
+                parts = keyed(part, entries)
+                there = self._stored(part, parts, whole)
+                for _, pk in _left_out(part.opened(whole), there, parts):
                     if self.names[part.kind, pk] in names:
                         self.moving.add(pk)
                     else:
@@ -140,6 +149,37 @@ class _Applying:
         """Let no entry refer to what the document has no place for."""
         if kind:
             self.ids.pop((kind, self.names[kind, pk]), None)
+
+    def _stored(
+        self, section: Section, wanted: Mapping[Key, Row], within: str
+    ) -> Stored:
+        """Return what is stored by the keys of the entries that it is to become.
+
+        Of those that share a key an entry is the one that it equals, else the one that
+        no other could become without a clash, else the next in their order.
+        """
+        free: dict[Key, list[tuple[str, Row, Row]]] = {}
+        there = stored(section, self.names, within)
+        for key, one in there.items():
+            free.setdefault(key[:-1], []).append(one)
+        found: Stored = {}
+        forms: tuple[Callable[[Row], Any], ...] = (
+            section.own,
+            lambda entry: texts_of(entry, section.unlike),
+        )
+        for form in forms:
+            for key in [key for key in wanted if key not in found]:
+                rest = free.get(key[:-1], [])
+                told = form(wanted[key])
+                for one in rest:
+                    if form(one[1]) == told:
+                        found[key] = one
+                        rest.remove(one)
+                        break
+        for key in (*wanted, *there):
+            if key not in found and free.get(key[:-1]):
+                found[key] = free[key[:-1]].pop(0)
+        return found
 
     def _know(self, kind: str, pk: str, name: str) -> None:
         self.names[kind, pk] = name
@@ -156,7 +196,7 @@ class _Applying:
                 if pk in self.moving:
                     section.move(pk, within)
                     self.moving.remove(pk)
-        there = stored(section, self.names, within)
+        there = self._stored(section, wanted, within)
         gone = _left_out(view, there, wanted)
         if section.is_leaf:
             self._delete(gone)

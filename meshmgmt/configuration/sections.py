@@ -31,14 +31,16 @@ class Section:
     """Objects of one kind; `kind` is how `translated` calls those that others name.
 
     `key` names the fields that entries are known by, in the one form that `canonical`
-    gives all spellings; `derived` those that are no configuration. `parts` are sections
-    inside of each entry. Parts whose name no two may have `move` (id, id of the whole) to
-    another. Nothing refers to a leaf.
+    gives all spellings; `unlike` those that no two with one key may have the same, so
+    that they tell them apart; `derived` those that are no configuration. `parts` are
+    sections inside of each entry. Parts whose name no two may have `move` (id, id of the
+    whole) to another. Nothing refers to a leaf.
     """
 
     name: str
     view: type[ResourceViewSet]
     key: Key = ("name",)
+    unlike: Key = ()
     kind: str = ""
     derived: frozenset[str] = frozenset()
     parts: tuple["Section", ...] = ()
@@ -102,7 +104,11 @@ SECTIONS: Final = (
     ),
     Section("policies", PolicyViewSet),
     Section(
-        "routes", RouteViewSet, ("network_id",), derived=frozenset({"network_type"})
+        "routes",
+        RouteViewSet,
+        key=("network_id",),
+        unlike=("network", "domains", "peer", "peer_groups"),
+        derived=frozenset({"network_type"}),
     ),
     Section("nameserver_groups", NameserverGroupViewSet),
     Section(
@@ -130,7 +136,7 @@ def keyed(section: Section, entries: Iterable[Row]) -> dict[Key, Row]:
     """Return entries by key; those with the same are numbered in their order."""
     found: dict[Key, Row] = {}
     for entry in entries:
-        key = _known_by(section, [entry.get(name) for name in section.key])
+        key = _known_by(section, entry)
         number = 1
         while (*key, str(number)) in found:
             number += 1
@@ -138,10 +144,15 @@ def keyed(section: Section, entries: Iterable[Row]) -> dict[Key, Row]:
     return found
 
 
-def _known_by(section: Section, values: Iterable[Any]) -> Key:
-    """Return a key: groups in any order; nothing is the same in any form."""
+def texts_of(entry: Row, fields: Iterable[str]) -> Key:
+    """Return fields as texts: groups in any order; nothing is the same in any form."""
+    values = (entry.get(name) for name in fields)
     sorted_ = (sorted(x, key=str) if isinstance(x, list) else x for x in values)
-    told = tuple(str(x or "") for x in sorted_)
+    return tuple(str(x or "") for x in sorted_)
+
+
+def _known_by(section: Section, entry: Row) -> Key:
+    told = texts_of(entry, section.key)
     if section.canonical is None:
         return told
     try:

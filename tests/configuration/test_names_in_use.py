@@ -7,10 +7,13 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
+from meshmgmt.access.models import Route
 from meshmgmt.configuration.document import configuration
 from meshmgmt.core.transactions import read_snapshot
+from tests.access import bodies
 from tests.api_client import Api
 from tests.dns.bodies import record, zone
+from tests.factories import numbered
 from tests.resource_contract import Body, ok
 
 pytestmark = pytest.mark.django_db
@@ -107,3 +110,55 @@ def test_keys_inside_of_values_come_in_one_order(api: Api):
         "city_name",
         "country_code",
     ]
+
+
+@pytest.fixture
+def routes(api: Api) -> list[Body]:
+    """The entries of two routes that back each other up."""
+    for number in (1, 2):
+        ok(api.post("/api/routes", bodies.route(peer=numbered(number).pk)))
+    found: list[Body] = document()["routes"]
+    return found
+
+
+def routes_of(entries: list[Body], folder: Path) -> dict[str, str]:
+    """Apply routes; return the ids of those that there are by their peers' names."""
+    written({"version": 1, "routes": entries}, folder)
+    return dict(Route.objects.values_list("peer__name", "pk"))
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_either_of_two_routes_that_share_a_name_goes(
+    routes: list[Body], kept: int, tmp_path: Path
+):
+    before = dict(Route.objects.values_list("peer__name", "pk"))
+    name = f"peer no. {kept + 1}"
+    assert routes_of([routes[kept]], tmp_path) == {name: before[name]}
+
+
+def test_routes_that_share_a_name_stay_in_any_order(routes: list[Body], tmp_path: Path):
+    before = dict(Route.objects.values_list("peer__name", "pk"))
+    assert routes_of(routes[::-1], tmp_path) == before
+    changed = [{**route, "metric": 7} for route in routes[::-1]]
+    assert routes_of(changed, tmp_path) == before
+    assert {route["metric"] for route in document()["routes"]} == {7}
+
+
+def test_a_route_comes_back_before_the_one_that_it_is_backed_up_by(
+    routes: list[Body], api: Api, tmp_path: Path
+):
+    first = Route.objects.order_by("pk")[0]
+    ok(api.delete(f"/api/routes/{first.pk}"))
+    again = ok(api.post("/api/routes", bodies.route(peer=first.peer_id)))["id"]
+    assert routes_of(routes[:1], tmp_path) == {"peer no. 1": again}
+
+
+def test_the_one_of_several_policies_that_differs_is_changed(api: Api, tmp_path: Path):
+    ids = [
+        ok(api.post("/api/policies", bodies.policy(description=text)))["id"]
+        for text in ("a", "b", "c")
+    ]
+    [one, _, three] = (p for p in document()["policies"] if p["name"] == "work")
+    written({"version": 1, "policies": [three, {**one, "enabled": False}]}, tmp_path)
+    found = {row["id"]: row["enabled"] for row in ok(api.get("/api/policies"))}
+    assert found == {ids[0]: False, ids[2]: True}
