@@ -1,11 +1,13 @@
 """From the account to the document."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from dns.selectors import disabled_management_groups
 from groups.models import Group
+from groups.selectors import resource_types
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import account_rows
@@ -22,7 +24,7 @@ from meshmgmt.configuration.sections import (
 from meshmgmt.core.history import account_at
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.models import NetworkResource, Peer
-from meshmgmt.movingin.rows import GROUP_LISTS, translated
+from meshmgmt.movingin.rows import GROUP_LISTS, RESOURCES, translated
 
 Stored = dict[Key, tuple[str, Row, Row]]
 """Entries by key: the object's id, the entry, and the row it was made from."""
@@ -101,7 +103,10 @@ def dns_settings(names: Names) -> Row:
 def stored(section: Section, names: Names, within: str) -> Stored:
     """Return what the account has of a section, `within` the object with this id."""
     rows = section.rows(within)
-    entries = [_entry(section, row, names) for row in rows]
+    rules = [rule for row in rows for rule in row.get("rules", ())]
+    ends = [rule[name] for rule in rules for name in RESOURCES if rule.get(name)]
+    types = resource_types(end["id"] for end in ends)
+    entries = [_entry(section, row, names, types) for row in rows]
     by_key = keyed(section, entries)
     return {
         key: (row["id"], entry, row)
@@ -126,15 +131,24 @@ def _entries(
     ]
 
 
-def _entry(section: Section, row: Row, names: Names) -> Row:
+def _entry(section: Section, row: Row, names: Names, types: Mapping[str, str]) -> Row:
     left_out = {"id", *section.derived, *(part.name for part in section.parts)}
     kept = {name: value for name, value in row.items() if name not in left_out}
     if "rules" in kept:
-        kept["rules"] = [
-            {name: value for name, value in rule.items() if name != "id"}
-            for rule in kept["rules"]
-        ]
+        kept["rules"] = [_rule(rule, types) for rule in kept["rules"]]
     return _named(kept, names)
+
+
+def _rule(rule: Row, types: Mapping[str, str]) -> Row:
+    """Return a rule without its id, with peers called so, and nothing else."""
+    kept = {name: value for name, value in rule.items() if name != "id"}
+    for name in RESOURCES:
+        if end := kept.get(name):
+            # Clients may send any type, but a name may be a peer's and a resource's.
+            own = types.get(end["id"], end["type"])
+            if "peer" in (own, end["type"]):
+                kept[name] = {**end, "type": own}
+    return kept
 
 
 def _named(row: Row, names: Names) -> Row:

@@ -31,7 +31,7 @@ _KINDS: Final = {
     "source_posture_checks": "posture check",
     "peer": "peer",
 }
-_RESOURCES: Final = ("sourceResource", "destinationResource")
+RESOURCES: Final = ("sourceResource", "destinationResource")
 _ENDS: Final = ("source", "destination")
 _END_KINDS: Final = {"resource": "network resource"}
 """Ends of access tests name their kind; an address or domain has no id."""
@@ -69,7 +69,7 @@ def _value(name: str, value: Any, ids: Known) -> Any:
     if name == "authorized_groups":
         # The users are logins of machines, which have no ids.
         return {_ours("group", old, ids): users for old, users in value.items()}
-    if name in _RESOURCES and value.get("id"):
+    if name in RESOURCES and value.get("id"):
         said = "peer" if value.get("type") == "peer" else "network resource"
         kinds = (said, *_RESOURCE_KINDS)
         known = (kind for kind in kinds if (kind, str(value["id"])) in ids)

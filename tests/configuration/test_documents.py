@@ -26,7 +26,7 @@ from meshmgmt.inventory.models import NetworkResource
 from meshmgmt.movingin.rows import GROUP_LISTS
 from tests.access import bodies
 from tests.databases import KIND, elsewhere
-from tests.factories import Trail, group, newest_event, numbered, peers
+from tests.factories import Trail, group, newest_event, numbered, peer, peers, resource
 from tests.history.writes import Writer
 from tests.people import api_as, person
 from tests.resource_contract import Body, ok, stored
@@ -495,3 +495,23 @@ def test_groups_keep_their_order_when_something_else_changes(file: Path):
     [after] = ok(api.get(f"/api/policies/{made['id']}"))["rules"]
     assert after["description"] == "another"
     assert [one["id"] for one in after["sources"]] == ids
+
+
+@pytest.mark.parametrize(("kind", "sent"), [("host", "peer"), ("peer", "subnet")])
+def test_a_rule_goes_on_naming_the_one_of_two_with_a_name_whatever_type_was_sent(
+    kind: str, sent: str, file: Path
+):
+    both = {"peer": peer("web", dns_label="web"), "host": resource("web")}
+    named = {"id": both[kind].pk, "type": sent}
+    rule = bodies.rule(destinations=None, destinationResource=named)
+    api = api_as()
+    made = ok(api.post("/api/policies", bodies.policy(rules=[rule])))
+    found = document()
+    [policy] = [one for one in found["policies"] if one["name"] == made["name"]]
+    assert policy["rules"][0]["destinationResource"] == {"id": "web", "type": kind}
+    policy["description"] = "another"
+    file.write_text(as_yaml(found))
+    assert run("apply", str(file))[0] == 0
+    after = ok(api.get(f"/api/policies/{made['id']}"))
+    assert after["description"] == "another"
+    assert after["rules"][0]["destinationResource"]["id"] == both[kind].pk
