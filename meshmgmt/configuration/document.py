@@ -176,14 +176,15 @@ def _with_keys_in_order(value: Any) -> Any:
 def referable() -> Names:
     """Return the names of everything that can be referred to, by kind and id."""
     kinds = {
-        "group": (Group, "name"),
-        "posture check": (PostureCheck, "name"),
-        "network resource": (NetworkResource, "name"),
-        "peer": (Peer, "dns_label"),  # unlike names, one of a kind
-        "user": (User, "email"),  # access tests name people
+        "group": (Group, ["name"]),
+        "posture check": (PostureCheck, ["name"]),
+        "network resource": (NetworkResource, ["name"]),
+        "peer": (Peer, ["dns_label"]),  # unlike names, one of a kind
+        "user": (User, ["email", "name"]),  # service users have no e-mail address
     }
+    # An empty name would be that of an object that was deleted.
     return {
-        (kind, pk): name
-        for kind, (model, column) in kinds.items()
-        for pk, name in model._default_manager.values_list("pk", column)
+        (kind, pk): next(filter(None, called), pk)
+        for kind, (model, columns) in kinds.items()
+        for pk, *called in model._default_manager.values_list("pk", *columns)
     }

@@ -28,7 +28,7 @@ from tests.access import bodies
 from tests.databases import KIND, elsewhere
 from tests.factories import Trail, group, newest_event, numbered, peer, peers, resource
 from tests.history.writes import Writer
-from tests.people import api_as, person
+from tests.people import api_as, person, robot
 from tests.resource_contract import Body, ok, stored
 
 pytestmark = pytest.mark.django_db
@@ -515,3 +515,30 @@ def test_a_rule_goes_on_naming_the_one_of_two_with_a_name_whatever_type_was_sent
     after = ok(api.get(f"/api/policies/{made['id']}"))
     assert after["description"] == "another"
     assert after["rules"][0]["destinationResource"]["id"] == both[kind].pk
+
+
+def test_an_access_test_keeps_its_service_user(file: Path):
+    api = api_as()
+    bot = robot("user", name="bot")
+    test = {
+        "name": "closed",
+        "source": {"kind": "user", "id": bot.pk},
+        "destination": {"kind": "group", "id": group("servers").pk},
+        "expect": "never",
+    }
+    made = ok(api.post("/api/access-tests", test))
+    found = document()
+    [entry] = found["access_tests"]
+    assert entry["source"] == {"kind": "user", "id": "bot"}
+    entry |= {"description": "another", "enabled": False}
+    file.write_text(as_yaml(found))
+    assert run("apply", str(file))[0] == 0
+    after = ok(api.get(f"/api/access-tests/{made['id']}"))
+    assert (after["description"], after["enabled"]) == ("another", False)
+    assert after["source"]["id"] == bot.pk
+    entry |= {"source": {"kind": "user", "id": "nobody"}}
+    file.write_text(as_yaml(found))
+    with pytest.raises(
+        CommandError, match=r"access_tests\[0\]: there is no user named"
+    ):
+        run("apply", str(file))
