@@ -237,14 +237,19 @@ def test_machines_of_one_name_get_labels_and_addresses_of_their_own_at_once():
     assert "web" in labels
 
 
-def test_full_range_is_a_clear_error():
-    account_settings(network_range="100.64.0.0/28")
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [("network_range", "100.64.0.0/28"), ("network_range_v6", "fd00:1::/124")],
+)
+def test_full_range_is_a_clear_error(setting: str, text: str):
+    everybody = {"ipv6_enabled_groups": [all_group_id()]}
+    account_settings(**everybody | {setting: text})
     plain, key = setup_key()
     for _ in range(13):
         enrolled(key=plain)
     refusal = refused(setupKey=plain)
     assert refusal.code == Code.RESOURCE_EXHAUSTED
-    assert refusal.text == "the network range 100.64.0.0/28 has no free address"
+    assert refusal.text == f"the network range {text} has no free address"
     key.refresh_from_db()
     assert key.used_times == 13
 

@@ -1,11 +1,14 @@
 """What a new network range does to the peers, as a client sees it."""
 
-from typing import Any
+from ipaddress import IPv6Network
+from typing import Any, Final
 
 import pytest
 
+from groups.selectors import all_group_id
 from meshmgmt.core.context import account_id
 from meshmgmt.core.queries import BATCH
+from meshmgmt.inventory.addresses import hosts
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
 from tests.databases import few_parameters
@@ -13,6 +16,8 @@ from tests.factories import Trail, group, peer, peers
 from tests.resource_contract import ok
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
+SMALL: Final = IPv6Network("fd00:1::/120")
+"""The smallest that may be set."""
 
 
 def change(api: Api, **settings: Any) -> Answer:
@@ -91,6 +96,22 @@ def test_ipv6_addresses_follow_their_range(api: Api):
     assert addresses("ipv6") == [None, None]
 
     assert trail.codes == ["account.network.range.update", "peer.ip.update"] * 2
+
+
+def test_ipv6_range_has_room_for_a_peer_on_each_address(api: Api):
+    peers(len(hosts(SMALL)))
+    enabled = {"ipv6_enabled_groups": [all_group_id()]}
+
+    ok(change(api, network_range_v6=str(SMALL), **enabled))
+    assert set(addresses("ipv6")) == {str(SMALL[number]) for number in hosts(SMALL)}
+
+    ok(change(api, network_range_v6="fd00:2::/64"))
+    peer()
+    answer = change(api, network_range_v6=str(SMALL))
+    assert answer.status == 422
+    assert answer.fields == {
+        "settings.network_range_v6": f"the network range {SMALL} has no free address"
+    }
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ BAD_KEY: Final = "the setup key is not valid"
 NO_EXTRA_LABELS: Final = "this peer may not have extra DNS labels"
 ENROLLED_MEANWHILE: Final = "this peer was registered just now: please try again"
 
+_FULL: Final = frozenset({"ip", "network_range_v6"})
+"""What an error is about where no address is free."""
 _HAND_HELD: Final = frozenset({"iphone", "ipad"})
 """What all devices of a kind call themselves."""
 
@@ -193,7 +195,7 @@ def _create(public_key: str, facts: dict[str, Any], groups: Sequence[str]) -> Pe
     except Conflict as error:  # no other value of it can be somebody else's
         raise Refused(Code.FAILED_PRECONDITION, ENROLLED_MEANWHILE) from error
     except InvalidArgument as error:
-        full = bool(error.errors) and error.errors[0].field == "ip"
+        full = not _FULL.isdisjoint(fault.field for fault in error.errors)
         code = Code.RESOURCE_EXHAUSTED if full else Code.INVALID_ARGUMENT
         raise Refused(code, error.message) from error
     change_groups_of_peers([peer.pk], join=groups)

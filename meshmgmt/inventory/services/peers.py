@@ -134,32 +134,32 @@ class KnownPeers:
 
 def free_ip(network_range: str) -> str:
     """Return a free IPv4 address. Raises InvalidArgument when there is none."""
-    network = ipaddress.IPv4Network(network_range)
-    # Most ranges are nearly empty: some tries cost less than reading every address.
-    found = probed_address(network, _COLUMNS["ip"].__contains__)
-    if found is None:
-        taken = set(Peer.objects.values_list("ip", flat=True))
-        lowest = lowest_address(network, taken)
-        if lowest is None:
-            raise no_free_address(network_range)
-        found, _ = lowest
-    return found
+    return _free("ip", network_range, field="ip")
 
 
 def free_ipv6(network_range: str) -> str:
     """Return a free IPv6 address. Raises InvalidArgument when there is none."""
-    # No search from the lowest on, as above: such a range is too large to walk through.
-    network = ipaddress.IPv6Network(network_range)
-    found = probed_address(network, _COLUMNS["ipv6"].__contains__)
+    # Settings and groups ask for it, too, which know no address of a peer.
+    return _free("ipv6", network_range, field=_RANGE_OF["ipv6"])
+
+
+def _free(column: str, network_range: str, *, field: str) -> str:
+    network = ipaddress.ip_network(network_range)
+    # Most ranges are nearly empty: some tries cost less than reading every address.
+    found = probed_address(network, _COLUMNS[column].__contains__)
     if found is None:
-        raise no_free_address(network_range)
+        taken = set(Peer.objects.values_list(column, flat=True))
+        lowest = lowest_address(network, taken)
+        if lowest is None:
+            raise no_free_address(network_range, field)
+        found, _ = lowest
     return found
 
 
-def no_free_address(network_range: str) -> InvalidArgument:
+def no_free_address(network_range: str, field: str = "ip") -> InvalidArgument:
     """Return the error for a range whose addresses are all taken."""
     message = f"the network range {network_range} has no free address"
-    return InvalidArgument.about("ip", message)
+    return InvalidArgument.about(field, message)
 
 
 def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
