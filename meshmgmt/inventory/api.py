@@ -92,7 +92,10 @@ class PeerUpdateSerializer(ObjectSerializer):
     )
     approval_required = TruthField(required=False)
     ip = TextField(required=False, help_text="Within the account's range, unused")
-    ipv6 = TextField(required=False, help_text="Within the account's range, unused")
+    ipv6 = TextField(
+        required=False,
+        help_text="Within the account's range, unused; empty or `null` is as if left out",
+    )
 
 
 class AccessiblePeerSerializer(PeerSerializer):

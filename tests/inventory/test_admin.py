@@ -11,7 +11,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_delete
 from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import errors_of, form_data
-from tests.factories import Trail, group, network, peer, public_key
+from tests.factories import Trail, group, ipv6_for_all, network, peer, public_key
 from tests.people import person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
@@ -67,6 +67,16 @@ def test_peer_gets_its_owner_and_an_expiration_at_once(client: Client, owner: Us
     response = client.post(path, form_data(client, path) | chosen)
     assert response.status_code == 302, errors_of(response)
     assert Peer.objects.filter(user=owner, login_expiration_enabled=True).exists()
+
+
+def test_emptied_ipv6_address_stays(client: Client):
+    ipv6_for_all()
+    one = peer(ipv6="fd00::7")
+    path = f"{PEERS}{one.pk}/change/"
+    sent = form_data(client, path) | {"name": "new", "ipv6": ""}
+    response = client.post(path, sent)
+    assert response.status_code == 302, errors_of(response)
+    assert Peer.objects.values_list("name", "ipv6").get() == ("new", "fd00::7")
 
 
 def test_page_shows_groups_and_state(client: Client):

@@ -231,8 +231,9 @@ def test_an_address_is_for_members_of_groups_that_have_ipv6():
     team = group("team", one)
     account_settings(network_range_v6="fd00::/64", ipv6_enabled_groups=[team.pk])
     assert faults(*entries) == [(2, "ipv6", "this peer is in no group that has IPv6")]
-    peers_import(ndjson(entries[0]))
-    assert Peer.objects.get().ipv6 == "fd00::1"
+    for entry in entries[0], line(1, ipv6=""):
+        peers_import(ndjson(entry))
+        assert Peer.objects.get().ipv6 == "fd00::1"
 
 
 def test_all_faults_are_told_with_their_lines():

@@ -4,7 +4,14 @@ import pytest
 
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.factories import Trail, account_settings, group, peer, peers
+from tests.factories import (
+    Trail,
+    account_settings,
+    group,
+    ipv6_for_all,
+    peer,
+    peers,
+)
 from tests.people import api_as, api_of, person
 from tests.resource_contract import Body, ok
 
@@ -100,7 +107,16 @@ def test_ipv6_address_needs_a_group_that_has_it(api: Api):
     answer = api.put(f"/api/peers/{one.pk}", {"ipv6": "fd01::1"})
     assert answer.status == 422
     assert "is not within" in answer.json["message"]
-    assert "ipv6" not in ok(api.put(f"/api/peers/{one.pk}", {"ipv6": ""}))
+
+
+@pytest.mark.parametrize("empty", ["", None])
+def test_empty_ipv6_address_is_as_if_left_out(api: Api, empty: str | None):
+    ipv6_for_all()
+    one = peer(ipv6="fd00::7")
+    trail = Trail()
+    changed = ok(api.put(f"/api/peers/{one.pk}", {"name": "new", "ipv6": empty}))
+    assert (changed["name"], changed["ipv6"]) == ("new", "fd00::7")
+    assert trail.codes == ["peer.rename"]
 
 
 def test_deleted_peer_is_gone_everywhere(api: Api):

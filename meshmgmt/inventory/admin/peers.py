@@ -144,7 +144,11 @@ class PeerForm(ServiceForm):
     ip = forms.CharField(
         label="IPv4 address", required=False, help_text="Empty: a free one is taken."
     )
-    ipv6 = forms.CharField(label="IPv6 address", required=False)
+    ipv6 = forms.CharField(
+        label="IPv6 address",
+        required=False,
+        help_text="Empty: its groups decide.",
+    )
     user = forms.ModelChoiceField(
         queryset=User.objects.all(),
         required=False,

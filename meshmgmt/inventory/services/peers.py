@@ -165,11 +165,15 @@ def no_free_address(network_range: str, field: str = "ip") -> InvalidArgument:
 def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
     """Set `values` on an unsaved or loaded peer.
 
-    A new peer without address gets a free one; the DNS label follows the name, with the
+    A new peer without address gets a free one, and an empty IPv6 address of a stored one
+    is as if it was not given; the DNS label follows the name, with the
     address behind it for an ephemeral peer. Returns the faults, in which case the peer
     has not changed.
     """
     wanted = dict(values)
+    # Its groups tell whether a stored peer has one: nobody else takes it away.
+    if not peer._state.adding and not wanted.get("ipv6"):
+        wanted.pop("ipv6", None)
     # Stored peers never are: an empty address of theirs is left to the rules.
     addressless = peer._state.adding and not wanted.get("ip")
     if addressless:
