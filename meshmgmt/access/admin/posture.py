@@ -86,6 +86,10 @@ class PostureCheckForm(ServiceForm):
 
     client = _version("Client")
     linux, windows, darwin, ios, android = map(_version, _SYSTEM_NAMES.values())
+    linux.help_text = (
+        "Once one of these systems has a version, those without one are kept out;"
+        " systems that are not here are let in."
+    )
     locations = LocationsField(
         help_text="A country per line, a city may follow: DE, or DE Berlin."
     )

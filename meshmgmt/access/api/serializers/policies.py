@@ -138,7 +138,7 @@ class MinKernelVersionSerializer(ObjectSerializer):
 
 
 class SystemVersionsSerializer(ObjectSerializer):
-    """Versions by operating system; those not named are let in."""
+    """Versions by system: of these five, those not named are kept out, no others."""
 
     android = MinVersionSerializer(required=False)
     ios = MinVersionSerializer(required=False)
