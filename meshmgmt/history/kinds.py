@@ -32,7 +32,7 @@ from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.userchanges import user_update
-from meshmgmt.accounts.services.users import user_delete
+from meshmgmt.accounts.services.users import user_delete, user_get, user_rename
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Conflict
@@ -130,6 +130,10 @@ def _check_policy_of(rule: PolicyRule, by: User) -> None:
 def _update_user(pk: str, columns: dict[str, Any], by: User) -> None:
     if others := columns.keys() - {"name", "role", "is_blocked"}:
         raise Conflict(f"{', '.join(sorted(others))} cannot be changed back")
+    # Not as the API does: who had no name has none again.
+    if "name" in columns:
+        name, email = columns.pop("name"), user_get(pk).email
+        user_rename(user_id=pk, name=name, email=email, by=by)
     user_update(user_id=pk, changes=columns, by=by)
 
 

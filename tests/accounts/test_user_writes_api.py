@@ -168,17 +168,26 @@ class TestUpdate:
         ("make", "field", "value", "message"),
         [
             (person, "role", "king", "'king' is not a role"),
-            (person, "name", "n" * 256, "at most 255 characters"),
+            (person, "name", "n" * 256, "has more than 255 characters"),
+            (person, "name", "", "the name must not be empty or blank"),
+            (person, "name", " ", "the name must not be empty or blank"),
+            (person, "name", None, "the name must not be empty or blank"),
+            (robot, "name", "n" * 256, "at most 255 characters"),
             (robot, "role", "owner", "a service user cannot have the owner role"),
         ],
     )
     def test_broken_rule_is_refused(
-        self, api: Api, *, make: Any, field: str, value: str, message: str
+        self, api: Api, *, make: Any, field: str, value: str | None, message: str
     ):
         answer = api.put(f"{PATH}/{make('user').pk}", {field: value})
         assert answer.status == 422
         assert list(answer.fields) == [field]
         assert message in answer.json["message"]
+
+    def test_name_may_be_empty_for_programs_and_where_it_is(self, api: Api):
+        for one in robot(), person("user", name=""):
+            shown = ok(api.put(f"{PATH}/{one.pk}", {"name": "", "role": "admin"}))
+            assert (shown["name"], shown["role"]) == ("", "admin")
 
 
 OF_OWNERS = "only owners may change an owner"

@@ -276,6 +276,14 @@ class TestWhatStandsInTheWay:
         assert second.role == "admin"
 
 
+def test_somebody_who_had_no_name_has_none_again(api: Api):
+    user = person("user", name="")
+    ok(api.put(f"/api/users/{user.pk}", {"name": "Ada"}))
+    ok(revert(api, newest()))
+    user.refresh_from_db()
+    assert user.name == ""
+
+
 def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group):
     ok(api.delete(f"/api/groups/{web.pk}"))
     event = newest()

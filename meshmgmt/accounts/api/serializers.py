@@ -89,7 +89,7 @@ class UserRequestSerializer(ObjectSerializer):
 class UserUpdateSerializer(ObjectSerializer):
     """What a client changes of a user; absent fields keep their value."""
 
-    name = TextField(required=False)
+    name = TextField(required=False, help_text="Not empty for people")
     role = TextField(required=False, help_text=f"One of {', '.join(Role)}")
     auto_groups = references(required=False, help_text="Groups that their peers join")
     is_blocked = TruthField(required=False)

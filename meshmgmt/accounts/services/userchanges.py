@@ -52,7 +52,8 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
     """Change name, role, auto_groups, is_blocked: what is given of them.
 
     An owner who gives the owner role away becomes admin. Raises NotFound, Forbidden,
-    InvalidArgument, Conflict when there would be no owner left.
+    InvalidArgument (also for a person whose name would be emptied), Conflict when there
+    would be no owner left.
     """
     with account_write():
         user = user_get(user_id)
@@ -71,6 +72,9 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
 
 def _check_changes(user: User, changes: Mapping[str, Any]) -> None:
     errors = contributions.auto_group_errors.only(changes.get("auto_groups", ()))
+    # Who has no name may be sent back as they are.
+    if not user.is_service_user and changes.get("name", user.name) != user.name:
+        errors += name_errors("name", changes["name"])
     if changes.get("role", user.role) != user.role:
         role = changes["role"]
         errors += role_errors(role, is_service_user=user.is_service_user)
