@@ -179,6 +179,15 @@ def test_regenerated_link_ends_the_old_one(
     assert trail.events[0].meta == {"email": "new@mesh.dev"}
 
 
+def test_no_other_link_for_who_is_a_user_by_now(api: Api, made: Body):
+    person("user", email="NEW@mesh.dev")
+    trail = Trail()
+    answer = api.post(f"{PATH}/{made['id']}/regenerate")
+    assert answer.status == 409
+    assert answer.json["message"] == "another user has this e-mail address"
+    assert trail.codes == []
+
+
 def test_a_version_of_an_invite_is_nothing_that_can_be_read(api: Api):
     made = ok(api.post(PATH, invite()))
     answer = api.delete(f"{PATH}/{made['id']}", **{"If-Match": '"x"'})

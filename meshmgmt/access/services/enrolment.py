@@ -33,7 +33,7 @@ from meshmgmt.access.selectors.enrolment import is_valid, open_invite
 from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.authority import check_may_grant
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.rules import fold_email
+from meshmgmt.accounts.rules import EMAIL_TAKEN, fold_email
 from meshmgmt.accounts.services.userchanges import new_password_errors
 from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash
@@ -41,6 +41,7 @@ from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock, context
 from meshmgmt.core.durations import GRACE
 from meshmgmt.core.errors import (
+    Conflict,
     FieldError,
     NotFound,
     PreconditionFailed,
@@ -267,10 +268,16 @@ def invite_create(*, by: User | None, **data: Any) -> Invite:
 
 
 def invite_regenerate(*, invite_id: str, expires_in: int = DEFAULT_LIFE) -> Invite:
-    """Give an invite another link; the old one ends. Raises NotFound, InvalidArgument."""
+    """Give an invite another link; the old one ends.
+
+    Raises NotFound, InvalidArgument, Conflict when the e-mail address is taken by now.
+    """
     with account_write():
         invite = invites.get(invite_id)
         raise_field_errors(life_errors(expires_in))
+        # A link that nobody could accept.
+        if User.objects.with_email(invite.email).exists():
+            raise Conflict(EMAIL_TAKEN)
         # No update of the resource: its rules would find this address invited already.
         _renew(invite, expires_in)
         invite.save()
