@@ -21,7 +21,7 @@ from meshmgmt.mesh.snapshot import (
     Snapshot,
     Zone,
 )
-from tests.explain.pure import config, machine, mesh, placed, policy
+from tests.explain.pure import config, machine, mesh, placed, policy, with_peer
 
 STAFF, LAB = frozenset({"staff"}), frozenset({"lab"})
 TOO_LONG = ".".join(["x" * 60] * 5)
@@ -104,6 +104,9 @@ UNLIKE = (a("a.corp.lan", 60), a("a.corp.lan", 300)._replace(content="10.0.0.2")
 ONE = Nameserver("1.1.1.1")
 SECOND = replace(PRIMARY, id="n3", name="Second")
 
+LONG_DOMAIN = Settings(dns_domain=".".join(["x" * 62] * 4))
+SHORTER = account(settings=Settings(dns_domain=LONG_DOMAIN.dns_domain[2:]))
+
 # code -> (snapshots it must fire on, object named, words in the sentence)
 FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
     "zone_shadowed": [
@@ -133,6 +136,8 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
         (corp(unusable=(a(f"{TOO_LONG}.corp.lan"),)), f"{TOO_LONG}.corp.lan", "253"),
         (corp(unusable=(cname("a.corp.lan", TOO_LONG),)), "a.corp.lan", "253"),
         (office(unusable=(TOO_LONG,)), "Office", "253"),
+        (account(settings=LONG_DOMAIN), "", "2 peers (ann, bob)"),
+        (with_peer(SHORTER, "p2", extra_labels=("db-1",)), "", "1 peer (bob)"),
     ],
     "match_domain_shadowed": [
         (office(domains=("mesh.lan",)), "Office", "mesh.lan"),
@@ -215,7 +220,7 @@ SILENT: dict[str, list[Snapshot]] = {
     "network_range_uneven": [
         account(settings=Settings(dns_domain="mesh.lan", prefix_length=24))
     ],
-    "name_too_long": [account()],
+    "name_too_long": [account(), SHORTER],
     "match_domain_shadowed": [
         office(domains=("lan", "amesh.lan")),
         office(domains=("mesh.lan",), enabled=False),

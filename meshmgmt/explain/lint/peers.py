@@ -3,9 +3,10 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
+from meshmgmt.core.names import MAX_OCTETS, is_too_long
 from meshmgmt.core.printable import counted
 from meshmgmt.explain.lint.finding import ACCOUNT, Facts, Finding
-from meshmgmt.mesh.names import own_servers
+from meshmgmt.mesh.names import own_servers, peer_records
 from meshmgmt.mesh.peerdns import NETWORK_MAP_GUIDANCE, PeerDns
 from meshmgmt.mesh.reasons import group_of
 
@@ -136,6 +137,25 @@ def uneven_range(facts: Facts) -> Iterator[Finding]:
         yield Finding("network_range_uneven", ACCOUNT, text)
 
 
+def too_long(facts: Facts) -> Iterator[Finding]:
+    """Names of peers that DNS cannot carry, mostly for the domain that they share."""
+    domain = facts.dns_domain
+    peers = [
+        peer.id
+        for peer in facts.snapshot.peers.values()
+        if any(
+            is_too_long(record.name)
+            for record in peer_records(peer, domain, ipv6=False)
+        )
+    ]
+    if peers:
+        text = (
+            f"{facts.peers_text(peers)} with names longer than {MAX_OCTETS} octets, "
+            f"{len(domain)} of which are the peers' domain"
+        )
+        yield Finding("name_too_long", ACCOUNT, text)
+
+
 RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     primaries,
     unmanaged_with_zones,
@@ -143,4 +163,5 @@ RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     one_sided_policies,
     large_maps,
     uneven_range,
+    too_long,
 )
