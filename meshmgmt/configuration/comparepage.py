@@ -1,6 +1,6 @@
 """The admin's page that compares the configuration of two moments."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -139,40 +139,10 @@ def _difference(form: MomentsForm) -> list[Row] | None:
         called = names_at(end)
         name = "start_date"  # whose moment is refused from here on
         before = configuration_at(start, called)
-        return list(_paired(difference(before, configuration_at(end))))
+        return difference(before, configuration_at(end))
     except ServiceError as error:
         form.add_error(name, error.message.removeprefix("at: "))
         return None
-
-
-def _paired(found: list[Row]) -> Iterator[Row]:
-    """Yield what differs; what is known by another key now was changed, not made anew."""
-    # A new name is a new key, so a renamed object is there twice, with one id.
-    deleted, created = (
-        {
-            row["ids"][0]: row
-            for row in found
-            if row["action"] == action and "ids" in row
-        }
-        for action in ("deleted", "created")
-    )
-    for row in found:
-        pk = next(iter(row.get("ids", ())), "")
-        if row is created.get(pk) and pk in deleted:
-            fields = _merged(deleted[pk]["fields"], row["fields"])
-            if fields:
-                yield {**row, "action": "changed", "fields": fields}
-        elif not (row is deleted.get(pk) and pk in created):
-            yield row
-
-
-def _merged(before: Row, after: Row) -> Row:
-    sides = {name: {**before.get(name, {}), **after.get(name, {})} for name in after}
-    return {
-        name: side
-        for name, side in sides.items()
-        if side.get("before") != side.get("after")
-    }
 
 
 class _Done(NamedTuple):

@@ -20,7 +20,8 @@ SINGLE: Final = ("settings", "dns_settings")
 Place = tuple[tuple[str, Key], ...]
 """Section and key of an object, of a part behind those of the whole it is in."""
 
-Objects = dict[Place, Row]
+Sides = tuple[Place, Row | None, Row | None]
+"""What an object was and is."""
 
 
 def difference(before: Row, after: Row) -> list[Row]:
@@ -29,12 +30,41 @@ def difference(before: Row, after: Row) -> list[Row]:
     Each has its `action` (`created`, `changed`, `deleted`), the `section` and `key` that
     it is known by, `within` the same of the whole it is a part of, `ids` as far as the
     documents have them (two of what was made anew), and its `fields`: `before` and
-    `after`, of which one is missing where the field is.
+    `after`, of which one is missing where the field is. What is known by another key
+    now, but by the same id, was changed.
     """
-    old, new = _objects(before), _objects(after)
-    places = sorted(old.keys() | new.keys(), key=_rank)
-    found = (_compared(place, old.get(place), new.get(place)) for place in places)
+    sides: list[Sides] = [
+        (((name, ("1",)),), before[name], after[name]) for name in SINGLE
+    ]
+    for section in SECTIONS:
+        sides += _paired(section, before[section.name], after[section.name], ())
+    sides.sort(key=lambda each: _rank(each[0]))
+    found = (_compared(*each) for each in sides)
     return [told for told in found if told is not None]
+
+
+def _paired(
+    section: Section, before: list[Row], after: list[Row], whole: Place
+) -> Iterator[Sides]:
+    """Yield both sides of each entry, which goes on by its id, else by its key."""
+    old, new = keyed(section, before), keyed(section, after)
+    ids = {entry[ID]: key for key, entry in old.items() if ID in entry}
+    was = {key: ids[entry[ID]] for key, entry in new.items() if entry.get(ID) in ids}
+    left = old.keys() - was.values()
+    was = {key: key for key in left & new.keys()} | was
+    pairs: list[tuple[Key, Row | None, Row | None]] = [
+        (key, old[key], None) for key in old.keys() - was.values()
+    ]
+    pairs += [
+        (key, old[was[key]] if key in was else None, entry)
+        for key, entry in new.items()
+    ]
+    for key, one, two in pairs:
+        place = (*whole, (section.name, key))
+        yield place, one and section.own(one), two and section.own(two)
+        for part in section.parts:
+            some, others = ((side or {}).get(part.name, []) for side in (one, two))
+            yield from _paired(part, some, others, place)
 
 
 def side_by_side(ours: Row, theirs: Row) -> tuple[Row, Row]:
@@ -103,20 +133,3 @@ def _order() -> dict[str, int]:
     parts = [part.name for section in SECTIONS for part in section.parts]
     names = (SINGLE[0], *(section.name for section in SECTIONS), SINGLE[1], *parts)
     return {name: number for number, name in enumerate(names)}
-
-
-def _objects(document: Row) -> Objects:
-    found: Objects = {((name, ("1",)),): document[name] for name in SINGLE}
-    for section in SECTIONS:
-        found |= _listed(section, document[section.name], ())
-    return found
-
-
-def _listed(
-    section: Section, entries: list[Row], whole: Place
-) -> Iterator[tuple[Place, Row]]:
-    for key, entry in keyed(section, entries).items():
-        place = (*whole, (section.name, key))
-        yield place, section.own(entry)
-        for part in section.parts:
-            yield from _listed(part, entry[part.name], place)

@@ -1,16 +1,12 @@
 """What a difference leads to, from the document that it begins at."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from meshmgmt.configuration.difference import (
-    SINGLE,
-    Objects,
-    Place,
-    _objects,
-    _rank,
-)
-from meshmgmt.configuration.sections import SECTIONS, Row
+from meshmgmt.configuration.difference import ID, SINGLE, Place, _rank
+from meshmgmt.configuration.sections import SECTIONS, Row, Section, keyed
+
+Objects = dict[Place, Row]
 
 
 def applied(document: Row, changes: Iterable[Row]) -> Row:
@@ -51,3 +47,48 @@ def _document(base: Row, objects: Objects) -> Row:
         holder = made[tuple(whole)] if whole else document
         holder[section].append(made[place])
     return {name: document.get(name, base[name]) for name in base}
+
+
+def by_id(document: Row) -> dict[tuple[str, str], Row]:
+    """Return the objects of a document, whose entries have ids, by section and id."""
+    return {
+        (place[-1][0], entry.get(ID, "")): {k: v for k, v in entry.items() if k != ID}
+        for place, entry in _objects(document).items()
+    }
+
+
+def applied_by_id(document: Row, changes: Iterable[Row]) -> dict[tuple[str, str], Row]:
+    """Return the objects that a difference leads to, by section and id."""
+    objects = by_id(document)
+    # A resource that moved was deleted in one network and created in another.
+    for change in sorted(changes, key=lambda change: change["action"] != "deleted"):
+        ids = change.get("ids", [""])
+        entry = (
+            {}
+            if change["action"] == "created"
+            else objects.pop((change["section"], ids[0]))
+        )
+        if change["action"] == "deleted":
+            continue
+        for name, sides in change["fields"].items():
+            assert sides.get("before") == entry.pop(name, None)
+            entry |= {name: sides["after"]} if "after" in sides else {}
+        objects[change["section"], ids[-1]] = entry
+    return objects
+
+
+def _objects(document: Row) -> Objects:
+    found: Objects = {((name, ("1",)),): document[name] for name in SINGLE}
+    for section in SECTIONS:
+        found |= _listed(section, document[section.name], ())
+    return found
+
+
+def _listed(
+    section: Section, entries: list[Row], whole: Place
+) -> Iterator[tuple[Place, Row]]:
+    for key, entry in keyed(section, entries).items():
+        place = (*whole, (section.name, key))
+        yield place, section.own(entry)
+        for part in section.parts:
+            yield from _listed(part, entry[part.name], place)

@@ -84,8 +84,11 @@ def zone_body(
 
 
 def test_the_document_is_that_of_the_command(api: Api):
+    staff = ok(api.post("/api/groups", {"name": "staff"}))
+    ok(api.post("/api/dns/zones", zone_body("a.internal", groups=[staff["id"]])))
     first = now()
     ok(api.post("/api/groups", {"name": "ops"}))
+    ok(api.put(f"/api/groups/{staff['id']}", {"name": "people", "peers": []}))
     second = now()
     found = json.loads(compared(signed_in(), first, second, format="json"))
     assert found["objects"] == told(first, second)["objects"]

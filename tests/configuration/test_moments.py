@@ -10,12 +10,15 @@ from django.core.management import CommandError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meshmgmt.access.services.networks import network_resources
 from meshmgmt.configuration.difference import difference
+from meshmgmt.configuration.document import configuration_at, names_at
 from meshmgmt.core import clock
+from tests.access import bodies
 from tests.api_client import Api
-from tests.configuration.applied import applied
+from tests.configuration.applied import applied, applied_by_id, by_id
 from tests.configuration.test_documents import document, run
-from tests.factories import group, peers
+from tests.factories import group, numbered, peers
 from tests.history.test_past import now
 from tests.history.writes import Writer, check_at_random
 from tests.people import api_as
@@ -55,7 +58,9 @@ def test_a_difference_leads_from_one_moment_to_the_other(examples: int, writes: 
             first, second = sorted(random.sample(range(len(moments)), 2))
             before, after = moments[first], moments[second]
             changes = told(before, after)["objects"]
-            assert applied(exported(before), changes) == exported(after)
+            with_names = configuration_at(before, names_at(after))
+            led_to = applied_by_id(with_names, changes)
+            assert led_to == by_id(configuration_at(after))
         assert exported(moments[-1]) == document()
 
     check_at_random(leads_from_one_to_the_other, examples)
@@ -143,6 +148,59 @@ def test_objects_and_fields_are_told(api: Api):
     later = json.loads(run("diff", "--from", second, "--json")[1])
     assert [each["key"] for each in later["objects"]] == [["later", "1"]]
     assert later["to"] == "now"
+
+
+def renamed(api: Api, group_id: str, name: str) -> None:
+    ok(api.put(f"/api/groups/{group_id}", {"name": name, "peers": []}))
+
+
+def changes_since(moment: str) -> list[tuple[str, str, str]]:
+    """Return of each change its action, its section and the first word of its key."""
+    found = json.loads(run("diff", "--from", moment, "--json")[1])["objects"]
+    return [(each["action"], each["section"], each["key"][0]) for each in found]
+
+
+def test_a_renamed_object_is_one_change_and_what_names_it_none(api: Api):
+    one, other = (
+        ok(api.post("/api/groups", {"name": n}))["id"] for n in ("one", "other")
+    )
+    ok(api.post("/api/policies", bodies.policy(rules=[bodies.rule(sources=[one])])))
+    first = now()
+    renamed(api, one, "new")
+    assert changes_since(first) == [("changed", "groups", "new")]
+    renamed(api, other, "one")
+    renamed(api, one, "other")
+    swapped = [("changed", "groups", "one"), ("changed", "groups", "other")]
+    assert changes_since(first) == swapped
+
+
+def test_of_objects_that_share_a_key_the_one_that_went_is_told(api: Api):
+    one, _ = (
+        ok(api.post("/api/routes", bodies.route(peer=numbered(number).pk)))["id"]
+        for number in (1, 2)
+    )
+    first = now()
+    ok(api.delete(f"/api/routes/{one}"))
+    [gone] = told(first, now())["objects"]
+    assert (gone["action"], gone["ids"]) == ("deleted", [one])
+
+
+def test_parts_stay_when_their_whole_is_renamed_and_go_when_they_move(api: Api):
+    here, there = (
+        ok(api.post("/api/networks", {"name": n}))["id"] for n in ("here", "there")
+    )
+    body = {"name": "nas", "address": "10.0.0.1", "groups": [], "enabled": True}
+    nas = ok(api.post(f"/api/networks/{there}/resources", body))["id"]
+    first = now()
+    ok(api.put(f"/api/networks/{there}", {"name": "elsewhere"}))
+    assert changes_since(first) == [("changed", "networks", "elsewhere")]
+    second = now()
+    network_resources.move(nas, here)
+    found = told(second, now())["objects"]
+    assert [(each["action"], each["within"]["key"][0]) for each in found] == [
+        ("deleted", "elsewhere"),
+        ("created", "here"),
+    ]
 
 
 def test_moments_that_differ_in_nothing():

@@ -25,6 +25,7 @@ from meshmgmt.configuration.document import (
     as_yaml,
     configuration,
     configuration_at,
+    names_at,
 )
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.history import PARAMETER, account_at, moment_of
@@ -108,10 +109,14 @@ class Command(BaseCommand):
     def _diff(self, options: dict[str, Any]) -> None:
         before, after = options["from"], options["to"]
         with _about("--from"):
-            old = configuration_at(before)
+            start = moment_of(before)
         with _about("--to"):
-            if after and moment_of(after) < moment_of(before):
+            if after and moment_of(after) < start:
                 raise CommandError("--to lies before --from")
+            called = names_at(after or "")
+        with _about("--from"):
+            old = configuration_at(before, called)
+        with _about("--to"):
             objects = difference(old, configuration_at(after or ""))
         told = {"from": before, "to": after or "now", "objects": objects}
         self._write(told, options)
