@@ -1,5 +1,6 @@
 """What a difference leads to, from the document that it begins at."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -49,7 +50,18 @@ def _document(base: Row, objects: Objects) -> Row:
     return {name: document.get(name, base[name]) for name in base}
 
 
-def by_id(document: Row) -> dict[tuple[str, str], Row]:
+Identified = dict[tuple[str, str], Row]
+
+
+def in_order(objects: Identified) -> list[tuple[str, str]]:
+    """Return sections and entries; what was made anew as it was is the same."""
+    return sorted(
+        (section, json.dumps(entry, sort_keys=True))
+        for (section, _), entry in objects.items()
+    )
+
+
+def by_id(document: Row) -> Identified:
     """Return the objects of a document, whose entries have ids, by section and id."""
     return {
         (place[-1][0], entry.get(ID, "")): {k: v for k, v in entry.items() if k != ID}
@@ -57,7 +69,7 @@ def by_id(document: Row) -> dict[tuple[str, str], Row]:
     }
 
 
-def applied_by_id(document: Row, changes: Iterable[Row]) -> dict[tuple[str, str], Row]:
+def applied_by_id(document: Row, changes: Iterable[Row]) -> Identified:
     """Return the objects that a difference leads to, by section and id."""
     objects = by_id(document)
     # A resource that moved was deleted in one network and created in another.
