@@ -5,8 +5,9 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from meshmgmt.core import clock
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.senders import NotDelivered, lines, webhook
+from meshmgmt.delivery.senders import NotDelivered, addresses, lines, webhook
 from meshmgmt.delivery.senders.webhook import give_secret
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +86,9 @@ def _event() -> Event:
     return Event("1", 1, clock.now(), "group.add", b'{"id":"1"}')
 
 
+MANY = [_event()] * 2000
+
+
 def _syslog(port: int, *, tls: bool = True) -> Subscription:
     target = {"type": "syslog", "host": "127.0.0.1", "port": port, "tls": tls}
     return Subscription(name="s", stream="audit", target=target)
@@ -99,38 +103,102 @@ def test_syslog_over_tls_is_read_to_the_end(
     assert b'{"id":"1"}' in b"".join(contents)
 
 
+def _served(certificate: Path, plain: socket.socket) -> ssl.SSLSocket:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context.wrap_socket(plain, server_side=True)
+
+
+@contextmanager
+def _small(serve: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Serve one connection that takes a few kilobytes in at a time; give the port."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        served = pool.submit(lambda: serve(server.accept()[0]))
+        yield server.getsockname()[1]
+        served.result(20)
+
+
 @pytest.mark.parametrize("tls", [False, True])
 def test_a_syslog_receiver_that_ends_before_it_read_all_has_received_nothing(
     inside: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch, tls: bool
 ):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setattr(addresses, "ANSWER_SECONDS", 0.5)
     done = threading.Event()
 
-    def end(server: socket.socket) -> None:
-        connection, _ = server.accept()
-        if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            connection = context.wrap_socket(connection, server_side=True)
+    def end(plain: socket.socket) -> None:
+        connection = _served(certificate, plain) if tls else plain
         # As the system does for a process that was killed and had no more to read yet.
         socket.socket.shutdown(connection, socket.SHUT_WR)
         done.wait(10)
         connection.close()
 
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        thread = threading.Thread(target=end, args=[server])
-        thread.start()
+    with _small(end) as port:
         try:
             with pytest.raises(NotDelivered, match="before it had read all"):
-                lines.to_syslog(
-                    _syslog(server.getsockname()[1], tls=tls),
-                    "audit.events",
-                    [_event()] * 2000,
-                )
+                lines.to_syslog(_syslog(port, tls=tls), "audit.events", MANY)
         finally:
             done.set()
-            thread.join()
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("first", ["a greeting", "its end"])
+def test_a_syslog_receiver_may_say_something_or_end_its_side_first(
+    inside: Path,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tls: bool,
+    first: str,
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    read = []
+
+    def take(plain: socket.socket) -> None:
+        with _served(certificate, plain) if tls else plain as connection:
+            if first == "its end":
+                socket.socket.shutdown(connection, socket.SHUT_WR)
+            else:
+                connection.sendall(b"welcome\r\n" * 300)
+            while part := connection.recv(16_384):
+                read.append(part)
+
+    with _small(take) as port:
+        lines.to_syslog(_syslog(port, tls=tls), "audit.events", MANY)
+    assert b"".join(read).count(b'{"id":"1"}') == len(MANY)
+
+
+@pytest.mark.parametrize("number", [1, 60])
+def test_a_syslog_receiver_that_refuses_us_after_the_handshake_has_received_nothing(
+    inside: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch, number: int
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.load_verify_locations(certificate)
+    context.verify_mode = ssl.CERT_REQUIRED  # of clients; we have none
+
+    def refuse(plain: socket.socket) -> None:
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(incoming, outgoing, server_side=True)
+        with plain, suppress(ssl.SSLError):
+            while True:
+                try:
+                    tls.do_handshake()
+                except ssl.SSLWantReadError:
+                    plain.sendall(outgoing.read())
+                    incoming.write(plain.recv(65_536))
+                finally:
+                    plain.sendall(outgoing.read())
+
+    with (
+        _small(refuse) as port,
+        pytest.raises(OSError, match=r"(?i)certificate|reset|pipe"),
+    ):
+        lines.to_syslog(_syslog(port), "audit.events", MANY[:number])
 
 
 def test_a_webhook_over_tls_arrives(

@@ -6,21 +6,27 @@ counts as received when the receiver, which read to the end, closes it too.
 """
 
 import fcntl
+import os
 import re
 import socket
 import ssl
 import sys
 import termios
-from typing import Final
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Final, TypeVar
 
 from django.conf import settings
 
 from meshmgmt.core import files
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.senders import NotDelivered
+from meshmgmt.delivery.senders import NotDelivered, addresses
 from meshmgmt.delivery.senders.addresses import connected
 
+T = TypeVar("T")
 _AUDIT: Final = 13 * 8 + 6  # log audit, informational
 _LOCAL0: Final = 16 * 8 + 6
 _MOST_BYTES_BACK: Final = 65_536
@@ -31,12 +37,12 @@ def to_syslog(subscription: Subscription, kind: str, events: list[Event]) -> Non
     target = subscription.target
     host, tls = target["host"], bool(target.get("tls"))
     frames = b"".join(framed(line(subscription.stream, event)) for event in events)
-    with connected(host, target["port"], tls=tls) as connection:
-        connection.sendall(frames)
-        try:
-            _read_to_end(_without_tls(connection))
-        except ssl.SSLError:  # it hung up without a goodbye of its own
-            _require_all_read(connection)
+    with connected(host, target["port"], tls=False) as connection:
+        if tls:
+            _send_by_tls(connection, host, frames)
+        else:
+            connection.sendall(frames)
+        _end(connection)
 
 
 def to_file(subscription: Subscription, kind: str, events: list[Event]) -> None:
@@ -57,31 +63,74 @@ def to_file(subscription: Subscription, kind: str, events: list[Event]) -> None:
         files.append(file, [event.body for event in events])
 
 
-def _without_tls(connection: socket.socket) -> socket.socket:
-    """Say goodbye in TLS, where it is spoken, and wait for the receiver's."""
-    return connection.unwrap() if isinstance(connection, ssl.SSLSocket) else connection
+def _send_by_tls(connection: socket.socket, host: str, frames: bytes) -> None:
+    """Send by TLS, say goodbye (RFC 5425, 4.4), and read to the receiver's or its end.
+
+    Raises NotDelivered, OSError; also for an alert by which the receiver refuses us,
+    which in TLS 1.3 comes after the handshake. A socket's own `unwrap` takes that for a
+    goodbye, so what comes in is given to TLS by hand, after its own is said.
+    """
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    tls = context.wrap_bio(incoming, outgoing, server_hostname=host)
+
+    def carry(step: Callable[[], T]) -> T:
+        while True:
+            try:
+                return step()
+            except ssl.SSLWantReadError:
+                connection.sendall(outgoing.read())
+                part = connection.recv(65_536)
+                incoming.write(part) if part else incoming.write_eof()
+            finally:
+                connection.sendall(outgoing.read())
+
+    def receive(most: int) -> bytes:
+        with suppress(ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            return carry(partial(tls.read, most))
+        return b""
+
+    carry(tls.do_handshake)
+    carry(partial(tls.write, frames))
+    with suppress(ssl.SSLWantReadError):
+        while tls.read(4096):  # what came behind the handshake
+            pass
+    with suppress(ssl.SSLWantReadError):
+        tls.unwrap()
+    _read(receive)
 
 
-def _read_to_end(connection: socket.socket) -> None:
-    # The end of what is sent: a receiver closes when it has read up to here.
+def _end(connection: socket.socket) -> None:
+    """Close our side and wait until the receiver has read all and closed its own.
+
+    Raises NotDelivered, OSError. The system of a receiver that is killed closes as well,
+    but what is still under way it answers with a reset (tcp(7)); a receiver may close
+    its side first and acknowledge the rest later.
+    """
     connection.shutdown(socket.SHUT_WR)
+    _read(connection.recv)
+    deadline = time.monotonic() + addresses.ANSWER_SECONDS
+    while _is_under_way(connection):
+        if time.monotonic() > deadline:
+            raise NotDelivered("the receiver hung up before it had read all")
+        time.sleep(0.01)
+
+
+def _read(receive: Callable[[int], bytes]) -> None:
+    """Read past what a receiver says, to its end."""
     read = 0
-    while part := connection.recv(4096):
+    while part := receive(4096):
         read += len(part)
         if read > _MOST_BYTES_BACK:
             raise NotDelivered("the receiver talks back without end")
-    _require_all_read(connection)
 
 
-def _require_all_read(connection: socket.socket) -> None:
-    """Raise NotDelivered when a receiver hung up before it had read to the end.
-
-    The system of one that ends, killed for instance, hangs up as well: with a reset when
-    it had more to read, and acknowledging what it had read when the rest is under way.
-    """
-    left = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))  # SIOCOUTQ, see tcp(7)
-    if int.from_bytes(left, sys.byteorder):
-        raise NotDelivered("the receiver hung up before it had read all")
+def _is_under_way(connection: socket.socket) -> bool:
+    """Tell whether something is not acknowledged yet. Raises OSError after a reset."""
+    if error := connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        raise OSError(error, os.strerror(error))
+    left = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))  # SIOCOUTQ
+    return int.from_bytes(left, sys.byteorder) > 0
 
 
 def framed(text: bytes) -> bytes:
