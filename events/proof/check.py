@@ -8,6 +8,7 @@ from heapq import merge
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from django.db import DataError, OperationalError
 from django.db.models import QuerySet
 
 from events.activities import Activity
@@ -29,7 +30,10 @@ DUE: Final = timedelta(hours=1)
 _AT_ONCE: Final = 2000
 _HEADS_AT_ONCE: Final = 1000
 
-_GARBAGE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_GARBAGE: Final = (
+    *(ValueError, LookupError, TypeError, AttributeError, RecursionError),
+    DataError,
+)
 """What rows raise that this service does not write."""
 _NO_LEAF: Final = b""
 
@@ -84,14 +88,16 @@ def check(watched: Watched, files: Sequence[Path] = ()) -> Report:
 def _check_begin(report: Report) -> None:
     """Check keys against the trail, and that the first head of the first is there."""
     told = AuditEvent.objects.filter(activity_code__in=_KEYS).order_by("id")
-    moments = dict(told.values_list("target_id", "timestamp"))
+    moments = {
+        name: _moment_of(pk) for pk, name in list(told.values_list("id", "target_id"))
+    }
     stored = dict(AuditKey.objects.values_list("id", "valid_from"))
     # Retention takes the events of old keys with the others; the keys themselves stay.
     pruned = AuditEvent.objects.filter(activity_code=PRUNED).exists()
     for name in {**moments, **stored}:
         if name not in stored or (name not in moments and not pruned):
             report.note("key", f"key {name}")
-        elif name in moments and abs(stored[name] - moments[name]) > TOLERANCE:
+        elif (moment := moments.get(name)) and abs(stored[name] - moment) > TOLERANCE:
             report.note("key", f"the time since which {name} signs")
     key = AuditKey.objects.order_by("valid_from").first()
     if key is None:
@@ -99,15 +105,15 @@ def _check_begin(report: Report) -> None:
     # Who deletes heads, to sign another past with the same key, deletes this one too.
     begun = AuditHead.objects.filter(key=key, timestamp__lte=key.valid_from + DUE)
     if not begun.exists():
-        moment = render_instant(key.valid_from)
-        report.note("begin", f"the heads that {key.id} signed since {moment}")
+        begin = render_instant(key.valid_from)
+        report.note("begin", f"the heads that {key.id} signed since {begin}")
 
 
 def _check_rest(report: Report, reach: tree.Extent, newest: AuditHead | None) -> None:
     """Count what is behind the tree, which must not stay there."""
     later = AuditEvent.objects.filter(id__gt=reach.last_id)
     report.not_in_the_tree_yet = later.count()
-    oldest = later.order_by("id").values_list("timestamp", flat=True).first()
+    oldest = _moment_of(later.order_by("id").values_list("id", flat=True).first())
     limit = clock.now() - DUE
     # As long as heads are signed, the tree is only catching up with a long trail.
     if oldest and oldest < limit and (newest is None or newest.timestamp < limit):
@@ -196,11 +202,13 @@ class Times:
 
 def _removals() -> Removals:
     removals = Removals()
-    for pk in AuditEvent.objects.filter(activity_code=PRUNED).values_list("id"):
+    told = AuditEvent.objects.filter(activity_code=PRUNED)
+    for pk in list(told.values_list("id", flat=True)):
         # One that tells nothing is named by its leaf, which is another.
-        with suppress(*_GARBAGE):
-            told = AuditEvent.objects.get(pk=pk[0])
-            removals.note({"meta": told.meta})
+        with suppress(*_GARBAGE, OperationalError):
+            # Retention may have taken it meanwhile.
+            for meta in told.filter(pk=pk).values_list("meta", flat=True):
+                removals.note({"meta": meta})
     return removals
 
 
@@ -216,16 +224,26 @@ def _events(last: int) -> Iterator[_Event]:
 def _read(events: QuerySet[AuditEvent]) -> list[_Event]:
     try:
         return _parsed(events)
-    except _GARBAGE:
+    except (*_GARBAGE, OperationalError):
         # One by one: what nobody can read must not hide what was done to others.
-        return [_alone(pk) for pk in events.values_list("id", flat=True)]
+        ids = list(events.values_list("id", flat=True))
+        return [event for pk in ids for event in _alone(pk)]
 
 
-def _alone(pk: int) -> _Event:
+def _alone(pk: int) -> list[_Event]:
+    """Return an event; none where retention took it meanwhile."""
     try:
-        return _parsed(AuditEvent.objects.filter(pk=pk))[0]
-    except _GARBAGE:
-        return _Event(pk, _NO_LEAF, None, "")
+        return _parsed(AuditEvent.objects.filter(pk=pk))
+    except (*_GARBAGE, OperationalError) as error:
+        # How SQLite says that a text is none; all else is a database that is away.
+        if isinstance(error, OperationalError) and "decode" not in str(error):
+            raise
+        return [_Event(pk, _NO_LEAF, None, "")]
+
+
+def _moment_of(pk: int | None) -> datetime | None:
+    """Return the time of an event, None where it has none that can be read."""
+    return next((event.moment for event in _alone(pk or 0)), None)
 
 
 def _parsed(events: QuerySet[AuditEvent]) -> list[_Event]:

@@ -242,6 +242,22 @@ def test_what_nobody_can_read_is_named_and_hides_no_other_fault(meta: str):
     assert [about for _, about in faults()] == [f"event {first}", f"event {second}"]
 
 
+@pytest.mark.parametrize("of_retention", [False, True])
+def test_what_the_database_itself_cannot_give_is_named_too(of_retention: bool):
+    write(20)
+    signed()
+    first, second = AuditEvent.objects.order_by("id").values_list("id", flat=True)[4:6]
+    if of_retention:
+        tamper(f"{PRUNED} WHERE id = %s", '{"ids": "1"}', first)
+    update = {
+        "sqlite": "UPDATE events_auditevent SET meta = CAST(x'22ff22' AS TEXT)",
+        "postgresql": "UPDATE events_auditevent SET timestamp = 'infinity'",
+    }[connection.vendor]
+    tamper(f"{update} WHERE id = %s", first)
+    tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", second)
+    assert [about for _, about in faults()] == [f"event {first}", f"event {second}"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_it_grows_right_while_others_write_and_grow():
     deeds = (lambda _: group_create(name=f"g{clock.now()}"), lambda _: heads.keep_up())
