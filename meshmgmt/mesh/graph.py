@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
+from meshmgmt.mesh.firewall import with_ssh_port
 from meshmgmt.mesh.policies import RuleInForce
 from meshmgmt.mesh.reach.traffic import opened, rule_words
 from meshmgmt.mesh.reasons import Subject, Thing, group_of, subject_of
@@ -247,7 +248,7 @@ def _way(
     things = mesh.snapshot.resources if outward and is_target else ()
     routed = [each for each in things if each.enabled]
     # One port stands for the rule in a link to "can A reach B?".
-    first = opened(rule)[0]
+    first = opened(with_ssh_port(rule))[0]
     return Way(
         policy=Subject("policy", entry.policy_id, entry.policy_name),
         effect="accept" if rule.accept else "drop",

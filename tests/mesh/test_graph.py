@@ -12,6 +12,7 @@ from meshmgmt.explain.api.serializers import GraphSerializer
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.graph import Edge, Graph, graph, subject_with
 from meshmgmt.mesh.reach import Destination, Traffic, verdict
+from meshmgmt.mesh.reach.traffic import rule_words
 from meshmgmt.mesh.snapshot import (
     Policy,
     PostureCheck,
@@ -181,3 +182,10 @@ def test_whoever_reaches_a_peer_has_an_edge_that_says_so(
         back = own & set(edge.destinations) and other & set(edge.sources)
         assert begins or (edge.bidirectional and back)
         assert (edge.state, edge.effect) == ("in_force", because.effect)
+
+
+def test_an_ssh_rule_without_ports_tells_what_it_opens_on_peers_and_on_routes():
+    ssh = Rule("ssh", side("staff"), side("lan"), protocol="netbird-ssh")
+    assert rule_words(ssh) == "SSH (TCP; TCP 22 on routes)"
+    plain = Rule("ssh", side("staff"), side("lan"), protocol="tcp", ports=(22,))
+    assert rule_words(plain) == "TCP 22"

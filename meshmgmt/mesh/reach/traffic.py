@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports
+from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports, with_ssh_port
 from meshmgmt.mesh.result import NetworkMap, RouteEntry
 from meshmgmt.mesh.snapshot import Peer, Resource, Route, Rule
 
@@ -109,11 +109,14 @@ def opened(rule: Rule, peer: Peer | None = None) -> list[Filter]:
 
 
 def rule_words(rule: Rule) -> str:
-    """What a rule is about: `TCP 80 and 443`."""
+    """What a rule is about: `TCP 80 and 443`, or `SSH (TCP; TCP 22 on routes)`."""
     if rule.protocol == ALL:
         return Traffic().words
-    found = described(Traffic(), [each.packets for each in opened(rule)])
-    return f"SSH ({found})" if rule.protocol == "netbird-ssh" else found
+    told = [
+        described(Traffic(), [each.packets for each in opened(known)])
+        for known in (rule, with_ssh_port(rule))
+    ]
+    return f"SSH ({told[0]}; {told[1]} on routes)" if told[0] != told[1] else told[0]
 
 
 def matching(
