@@ -149,6 +149,7 @@ class TestKeptAnswers:
         writer = Writer(caller, Random(4), [member.pk for member in peers(3)])
         for _ in range(40):
             writer.write()
+        writer.make_each()
         before = self.everything(caller, "a/1")
         live: dict[Any, Any] = {
             models.BooleanField: True,

@@ -41,6 +41,11 @@ class Writer:
             return
         deed()
 
+    def make_each(self) -> None:
+        """Make one object of each kind."""
+        for collection in COLLECTIONS:
+            self._make(collection)
+
     def _deeds(self) -> list[Callable[[], None]]:
         return [
             *[self._make, self._replace] * 2,
