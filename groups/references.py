@@ -5,9 +5,10 @@ Deleting a group and the usage endpoint read nothing else, so a reference that i
 registered is a defect; a test walks all relations to `Group` to find one.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from django.db import models
 from django.db.models.functions import Cast
@@ -35,33 +36,32 @@ class Usage:
     disabled_by_deletion: bool = False
 
 
-class Reference(Protocol):
+class Reference(ABC):
     """How one field of one model refers to groups."""
 
-    @property
-    def model(self) -> type[models.Model]:
-        """The model that holds the reference (the rows of a list, or the object)."""
-
-    @property
-    def column(self) -> str:
-        """Name of the field that holds group ids."""
-
-    @property
-    def kind(self) -> str:
-        """What the usage calls the objects that refer."""
+    __slots__ = ()
+    model: type[models.Model]
+    """What holds the reference: the rows of a list, or the object."""
+    column: str
+    """Name of the field that holds group ids."""
+    kind: str
+    """What the usage calls the objects that refer."""
 
     def rows(self, group_id: str) -> models.QuerySet[Any]:
         """Return the rows of `model` that may hold the group, all that do among them."""
+        return self.model._default_manager.filter(**{self.column: group_id})
 
+    @abstractmethod
     def usages(self, group_id: str) -> list[Usage]:
         """Return the objects that refer to the group."""
 
+    @abstractmethod
     def unlink(self, group_id: str) -> None:
         """Take the group out of them; disable what must not be widened by that."""
 
 
 @dataclass(frozen=True, slots=True)
-class ListReference:
+class ListReference(Reference):
     """A list of groups kept as rows of an `OrderedLink`.
 
     `switch` names the owner's boolean that is turned off when the list becomes empty:
@@ -69,7 +69,7 @@ class ListReference:
     called with the owners that were.
     """
 
-    link: type[OrderedLink]
+    model: type[OrderedLink]
     kind: str
     switch: str = ""
     named: Callable[[Any], str] = str
@@ -78,16 +78,9 @@ class ListReference:
 
     column = "group"
 
-    @property
-    def model(self) -> type[models.Model]:
-        return self.link
-
-    def rows(self, group_id: str) -> models.QuerySet[Any]:
-        return self.link._default_manager.filter(**{self.column: group_id})
-
     def usages(self, group_id: str) -> list[Usage]:
         """Return the owners of the lists with the group, in their order."""
-        name = self.link.owner_field
+        name = self.model.owner_field
         rows = (
             self.rows(group_id)
             .select_related(name, *(f"{name}__{part}" for part in self.related))
@@ -100,7 +93,7 @@ class ListReference:
                 kind=self.kind,
                 id=str(owner.pk),
                 name=self.named(owner),
-                field=self.link.relation,
+                field=self.model.relation,
                 disabled_by_deletion=owner.pk not in kept and self._turns_off(owner),
             )
             for owner in owners.values()
@@ -108,7 +101,7 @@ class ListReference:
 
     def unlink(self, group_id: str) -> None:
         """Take the group out of every list and turn off owners left with none."""
-        owners = remove_from_lists(self.link, *self.related, **{self.column: group_id})
+        owners = remove_from_lists(self.model, *self.related, **{self.column: group_id})
         if not owners or not self.switch:
             return
         kept = self._not_emptied([owner.pk for owner in owners], group_id)
@@ -127,36 +120,32 @@ class ListReference:
 
     def _not_emptied(self, owner_ids: list[Any], group_id: str) -> set[Any]:
         """Return the owners that list another group too."""
-        name = f"{self.link.owner_field}_id"
+        name = f"{self.model.owner_field}_id"
         kept: set[Any] = set()
         for part in batches(owner_ids):
-            rows = self.link._default_manager.filter(**{f"{name}__in": part})
+            rows = self.model._default_manager.filter(**{f"{name}__in": part})
             others = rows.exclude(**{self.column: group_id}).order_by()
             kept.update(others.values_list(name, flat=True))
         return kept
 
 
 @dataclass(frozen=True, slots=True)
-class JsonReference:
+class JsonReference(Reference):
     """A list of group ids in a JSON column of an audited model.
 
     `switch` as in `ListReference`.
     """
 
-    holder: type[AuditedModel]
+    model: type[AuditedModel]
     column: str
     kind: str
     switch: str = ""
     named: Callable[[Any], str] = str
 
-    @property
-    def model(self) -> type[models.Model]:
-        return self.holder
-
     def rows(self, group_id: str) -> models.QuerySet[Any]:
         """Search the column's text, which both databases can: ids are no words."""
         text = Cast(self.column, models.TextField())
-        return self.holder._default_manager.alias(text=text).filter(
+        return self.model._default_manager.alias(text=text).filter(
             text__contains=group_id
         )
 

@@ -95,7 +95,7 @@ def _register_references() -> None:
     references.register(
         *(
             ListReference(
-                link=link,
+                model=link,
                 kind="policy_rule",
                 switch="enabled",
                 named=lambda rule: f"{rule.policy.name} / {rule.name}",
@@ -109,7 +109,7 @@ def _register_references() -> None:
             )
         ),
         *(
-            ListReference(link=link, kind="route", switch="enabled")
+            ListReference(model=link, kind="route", switch="enabled")
             for link in (
                 models.RouteGroup,
                 models.RoutePeerGroup,
@@ -117,18 +117,18 @@ def _register_references() -> None:
             )
         ),
         ListReference(
-            link=models.RouterPeerGroup,
+            model=models.RouterPeerGroup,
             kind="network_router",
             switch="enabled",
             named=lambda router: f"router of {router.network.name}",
             related=("network",),
         ),
-        ListReference(link=models.UserAutoGroup, kind="user"),
-        ListReference(link=models.InviteAutoGroup, kind="invite"),
-        ListReference(link=models.SetupKeyAutoGroup, kind="setup_key"),
+        ListReference(model=models.UserAutoGroup, kind="user"),
+        ListReference(model=models.InviteAutoGroup, kind="invite"),
+        ListReference(model=models.SetupKeyAutoGroup, kind="setup_key"),
         *(
             JsonReference(
-                holder=Account,
+                model=Account,
                 column=column,
                 kind="account_setting",
                 switch=switch,

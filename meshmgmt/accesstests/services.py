@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from groups import references
 from groups.models import Group
-from groups.references import Usage
+from groups.references import Reference, Usage
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.rules import access_test_errors
 from meshmgmt.accounts.models import User
@@ -90,16 +90,12 @@ def register_references() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class EndReference:
+class EndReference(Reference):
     """A group at one end of a test, or at both."""
 
+    column: str
     model = AccessTest
     kind = "access_test"
-    column: str
-
-    def rows(self, group_id: str) -> QuerySet[AccessTest]:
-        """Return the tests with the id at this end."""
-        return AccessTest.objects.filter(**{self.column: group_id})
 
     def usages(self, group_id: str) -> list[Usage]:
         """Return the tests with the group at this end."""

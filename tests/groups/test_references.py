@@ -82,4 +82,4 @@ def test_a_reference_cannot_be_registered_twice():
     )
 
     with pytest.raises(ValueError, match="registered already"):
-        register(ListReference(link=link, kind="again"))
+        register(ListReference(model=link, kind="again"))
