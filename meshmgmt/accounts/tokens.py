@@ -88,10 +88,12 @@ def note_use(token: Credential) -> None:
     another's write, nor fail because nothing can be stored.
     """
     now = clock.now()
-    if token.last_used is not None and now - token.last_used < INTERVAL:
+    # Either way: a clock that was set back has left a use that is still to come.
+    if token.last_used is not None and abs(now - token.last_used) < INTERVAL:
         return
     # In the statement again: all workers have the token in hand, and one write is enough.
     stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
+    stale |= Q(last_used__gte=now + INTERVAL)
     try:
         # SQLite has one lock for all of its file.
         with sqlite_patience(SHORT_PATIENCE):

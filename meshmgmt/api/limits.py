@@ -76,8 +76,7 @@ class Limiter:
         """Return the seconds for which `take` refuses without asking, 0 if it might not."""
         with self._lock:
             hand = self._hands.get(key)
-            left = hand.until - time.time() if hand and not hand.permits else 0.0
-            return max(left, 0.0)
+            return self._left(hand) if hand and not hand.permits else 0.0
 
     def _without_database(self, key: str) -> float:
         """Do what `take` does; what is permitted here is counted when that is possible."""
@@ -98,33 +97,38 @@ class Limiter:
         """Return what `take` does, None when the database has to be asked."""
         with self._lock:
             hand = self._hands.get(key)
-            now = time.time()
-            if hand is None or now >= hand.until:
+            left = self._left(hand) if hand else 0.0
+            if hand is None or not left:
                 return None
             if not hand.permits:
-                return hand.until - now
+                return left
             hand.permits -= 1
             if not hand.permits:
                 del self._hands[key]
             return 0.0
+
+    def _left(self, hand: _Hand) -> float:
+        """Return the seconds for which a hand is good; 0 once the clock was set back."""
+        left = hand.until - time.time()
+        return left if 0 < left <= 2 * self.limit.memory else 0.0
 
     def _keep(self, key: str, given: Grant) -> None:
         """Take in a batch, whose first permit is used already, or a refusal."""
         with self._lock:
             now = time.time()
             if len(self._hands) >= MOST_KEYS:
-                self._forget(now)
+                self._forget()
             if given.wait:
                 self._hands[key] = _Hand(0, now + given.wait)
             elif given.permits > 1:
                 hand = self._hands.setdefault(key, _Hand(0, now))
-                if now >= hand.until:  # else another thread asked, too
+                if not self._left(hand):  # else another thread asked, too
                     hand.permits = 0
                 hand.permits += given.permits - 1
                 hand.until = now + self.limit.seconds
 
-    def _forget(self, now: float) -> None:
-        old = [key for key, hand in self._hands.items() if now >= hand.until]
+    def _forget(self) -> None:
+        old = [key for key, hand in self._hands.items() if not self._left(hand)]
         for key in old or list(self._hands)[: MOST_KEYS // 2]:
             del self._hands[key]
 

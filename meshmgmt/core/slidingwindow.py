@@ -48,8 +48,12 @@ def grant(
     """
     # Numbered from the epoch: all hosts cut the window at the same moments.
     period = int(now / limit.period)
+    # Of hosts whose clocks differ what counts may lie ahead, but not what was counted by
+    # a clock that has been set back since.
     recent = {
-        each: count for each, count in used.items() if int(each) >= period - PERIODS
+        each: count
+        for each, count in used.items()
+        if abs(int(each) - period) <= PERIODS
     }
     permits = max(0, min(wanted, limit.count - owed - sum(recent.values())))
     if permits + owed:

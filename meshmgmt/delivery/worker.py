@@ -19,7 +19,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.transactions import queued_write
 from meshmgmt.delivery.feeds import Batch, Event, following, replayed, sample
 from meshmgmt.delivery.models import DeadLetter, Subscription
-from meshmgmt.delivery.rules import MAX_EVENTS, backoff
+from meshmgmt.delivery.rules import LONGEST_WAIT, MAX_EVENTS, backoff
 from meshmgmt.delivery.senders import (
     Gone,
     NotDelivered,
@@ -51,8 +51,15 @@ def serve_due() -> None:
     """Begin to serve what is due, without waiting for it."""
     for pk in [pk for pk, thread in _running.items() if not thread.is_alive()]:
         del _running[pk]
-    due = Q(enabled=True) & (Q(next_attempt=None) | Q(next_attempt__lte=clock.now()))
-    wanted = Subscription.objects.filter(due | Q(test_asked__isnull=False))
+    now = clock.now()
+    waits = Q(next_attempt__gt=now) & Q(
+        # Where the clock was set back since, it does not wait for that time to come again.
+        next_attempt__lte=now + timedelta(seconds=LONGEST_WAIT)
+    )
+    due = Q(next_attempt=None) | ~waits
+    wanted = Subscription.objects.filter(
+        Q(enabled=True) & due | Q(test_asked__isnull=False)
+    )
     ids = [pk for pk in wanted.values_list("pk", flat=True) if pk not in _running]
     random.shuffle(ids)  # none comes last every time
     for pk in ids[: MOST_THREADS - len(_running)]:

@@ -85,6 +85,12 @@ class TestLimitOfAnAddress:
         with time_machine.travel(clock.now() + dt.timedelta(seconds=wait)):
             assert sign_in(RIGHT).status_code == 302
 
+    def test_nobody_waits_for_a_clock_that_was_set_back(self, ann: User):
+        with time_machine.travel(clock.now() + dt.timedelta(days=1)):
+            statuses(PER_ADDRESS)
+            assert sign_in(RIGHT).status_code == 429
+        assert sign_in(RIGHT).status_code == 302
+
     def test_right_passwords_count_for_nothing(self, ann: User):
         assert statuses(PER_ADDRESS + 2, password=RIGHT) == [302] * (PER_ADDRESS + 2)
         assert not WrongPassword.objects.exists()

@@ -68,6 +68,12 @@ class TestTokens:
         moment.shift(wait)
         assert api.get(PATH).status == 200
 
+    def test_nobody_waits_for_a_clock_that_was_set_back(self, moment: Any):
+        api = api_of(person())
+        assert statuses(lambda: api.get(PATH), 6) == [200] * 5 + [429]
+        moment.shift(-dt.timedelta(days=1))
+        assert statuses(lambda: api.get(PATH), 6) == [200] * 5 + [429]
+
     def test_tokens_count_by_themselves_whatever_the_address_or_agent(self):
         user = person()
         one, other = api_of(user), api_of(user)

@@ -72,6 +72,15 @@ def test_clocks_that_differ_give_nothing_away():
     assert grant(limit, ahead.used, now=1e9, wanted=1).permits == 0
 
 
+@given(LIMITS, st.floats(min_value=0, max_value=1e8))
+def test_nobody_waits_long_for_a_clock_that_was_set_back(limit: Limit, back: float):
+    ahead = grant(limit, {}, now=1e9, wanted=limit.count)
+    now = 1e9 - back
+    wait = grant(limit, ahead.used, now=now, wanted=1).wait
+    assert wait <= 2 * limit.memory
+    assert grant(limit, ahead.used, now=now + wait + 1e-5, wanted=1).permits == 1
+
+
 @pytest.mark.parametrize(
     ("address", "counted"),
     [

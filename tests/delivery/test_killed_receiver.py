@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from django.db import connections
 
 from events.streams import batches
 from events.streams.catalogue import PROXY
+from meshmgmt.core import clock
 from meshmgmt.delivery import rules, worker
 from meshmgmt.delivery.models import Subscription
 from tests.delivery.conftest import Make
@@ -133,6 +135,20 @@ def test_nothing_is_lost_of_a_long_stream(
     mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     doubled = len(receiver.confirmed) - events
     sys.stdout.write(f"{events=} {doubled=} {lag=:.2f} {mebibytes=}\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_waits_for_a_clock_that_was_set_back(
+    subscribe: Make, receiver: Receiver
+):
+    made = subscribe("proxy")
+    batches.ingest_events(PROXY, [proxy(id="a")])
+    stored = Subscription.objects.filter(pk=made.subscription.pk)
+    for ahead in (timedelta(hours=5), timedelta(days=1)):
+        stored.unaudited_update(next_attempt=clock.now() + ahead)
+        assert receiver.confirmed == []
+        serve_due(5)
+    assert receiver.confirmed == ["a"]
 
 
 @pytest.mark.django_db(transaction=True)
