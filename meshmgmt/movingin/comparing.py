@@ -83,11 +83,13 @@ def compare(
         if kind in there.missing:  # what only we have is no difference
             continue
         ours = {str(row["id"]): row for row in here.rows.get(kind, ())}
+        copies = {_counterpart(kind, row, ids) for row in rows}
         for row in rows:
             if kind != "setting" or row["id"] in settings:
-                mine = ours.pop(_counterpart(kind, row, ids), None)
+                # Two people there with one address are one here.
+                mine = ours.get(_counterpart(kind, row, ids))
                 _compare(kind, row, mine, texts, found)
-        for row in ours.values():
+        for row in (row for pk, row in ours.items() if pk not in copies):
             if kind != "setting" and not _is_skipped(kind, row):
                 name = _name(row)
                 gone = Difference(kind, name, "", str(row["id"]), here=name)

@@ -223,10 +223,12 @@ def _take(source: str, kind: str, row: Row, run: Run, report: Report) -> None:
         # A savepoint: what a refused object wrote goes, the others stay.
         with account_write(), known_form():
             new_id = STEPS[kind](row, run)
+            Copied.objects.create(
+                source=source, kind=kind, old_id=old_id, new_id=new_id
+            )
     except (ServiceError, ValidationError) as error:
         report.left_out.append(LeftOut(kind, name, old_id, _reason(error)))
         return
-    Copied.objects.create(source=source, kind=kind, old_id=old_id, new_id=new_id)
     run.ids[kind, old_id] = new_id
     report.copies.append(Copy(kind, name, old_id, new_id, is_new=True))
 

@@ -40,12 +40,14 @@ from meshmgmt.accounts.services.users import user_create, user_rename
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
+from meshmgmt.core.queries import found
 from meshmgmt.inventory.labels import is_label
 from meshmgmt.inventory.models import Network, Peer
 from meshmgmt.inventory.services.peers import peer_insert, peer_update
 from meshmgmt.movingin.rows import (
     NotCopiedError,
     Row,
+    UnknownReferenceError,
     default_domain,
     first_label,
     peer_columns,
@@ -99,19 +101,26 @@ def _user(row: Row, run: Run) -> str:
     if row["is_service_user"]:
         terms = {"name": row["name"], "role": row["role"], "issued": _issued(row)}
         return user_create(**terms, is_service_user=True).pk
-    known = User.objects.people().with_email(row["email"]).first()
-    if known is not None:
-        if row["name"] and not known.name:
-            user_rename(user_id=known.pk, name=row["name"], email=known.email)
-        return known.pk
-    made = user_create(
-        email=row["email"],
-        name=row["name"],
-        role=row["role"],
-        issued=_issued(row),
-        pending=bool(row.get("pending_approval")),
-    )
-    return made.pk
+    user = User.objects.people().with_email(row["email"]).first()
+    if user is None:
+        user = user_create(
+            email=row["email"],
+            name=row["name"],
+            role=row["role"],
+            issued=_issued(row),
+            pending=bool(row.get("pending_approval")),
+        )
+    elif row["name"] and not user.name:
+        user_rename(user_id=user.pk, name=row["name"], email=user.email)
+    # At once: what becomes of auto-groups must leave nobody in who was kept out. The
+    # owner here cannot be; that is told with the rights.
+    if _is_blocked(row) and user.pk != run.owner.pk:
+        user_update(user_id=user.pk, changes={"is_blocked": True}, by=run.owner)
+    return user.pk
+
+
+def _is_blocked(row: Row) -> bool:
+    return bool(row.get("is_blocked"))
 
 
 def _issued(row: Row) -> str:
@@ -120,14 +129,14 @@ def _issued(row: Row) -> str:
 
 
 def _rights(row: Row, run: Run) -> str:
-    """Give a copied user their auto-groups, or block them."""
+    """Give a copied user their auto-groups. Refuses to block the owner here."""
     if ("user", row["id"]) not in run.ids:
         raise NotCopiedError("the user is not copied")
     user_id = run.ids["user", row["id"]]
-    changes = {
-        "auto_groups": translated(row, run.ids).get("auto_groups") or [],
-        "is_blocked": bool(row.get("is_blocked")),
-    }
+    groups = translated(row, run.ids).get("auto_groups") or []
+    changes: dict[str, Any] = {"auto_groups": groups}
+    if _is_blocked(row):
+        changes["is_blocked"] = True
     user_update(user_id=user_id, changes=changes, by=run.owner)
     return user_id
 
@@ -137,7 +146,11 @@ def _peer(row: Row, run: Run) -> str:
     columns = peer_columns(row, run.keys)
     if not columns["wg_public_key"]:
         raise NotCopiedError("nobody says its public key: use --peer-keys")
-    columns["user_id"] = run.ids.get(("user", row.get("user_id") or ""))
+    # Whose owner is not copied would be nobody's, whom no block and no expiry keeps out.
+    owner = row.get("user_id") or None
+    if owner is not None and ("user", owner) not in run.ids:
+        raise UnknownReferenceError("user", owner)
+    columns["user_id"] = owner and run.ids["user", owner]
     peer = peer_insert(columns, the_account())
     label = first_label(row["dns_label"])
     # Where it is taken, the peer goes by the label that it was given here.
@@ -170,7 +183,7 @@ def _peer_resources(row: Row, run: Run) -> str:
     """Put into a copied group the peers that it lists as resources."""
     if ("group", row["id"]) not in run.ids:
         raise NotCopiedError("the group is not copied")
-    group = Group.objects.get(pk=run.ids["group", row["id"]])
+    group = found(Group, run.ids["group", row["id"]], kind="group")
     ours = [translated({"peer": entry}, run.ids) for entry in _listed_peers(row)]
     group_update(
         group_id=group.pk,

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, Final
 
+from django.core.exceptions import ValidationError
+from django.db import DataError
+
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.progress import bar
 from meshmgmt.movingin.rows import Row
@@ -49,12 +52,19 @@ class SourceError(ServiceError):
     """The other service cannot be read; the text says why."""
 
 
+_OTHER_FORM: Final = (
+    *(AttributeError, LookupError, TypeError, ValueError, OverflowError),
+    # Texts that are no times, or no texts to PostgreSQL.
+    *(ValidationError, DataError),
+)
+
+
 @contextmanager
 def known_form() -> Iterator[None]:
     """Raise SourceError for answers that a block cannot read: they may hold anything."""
     try:
         yield
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except _OTHER_FORM as error:
         text = f"an answer has another form than this API's: {error!r}"
         raise SourceError(text) from error
 

@@ -13,6 +13,7 @@ from groups.models import Group, GroupPeer, GroupResource
 from meshmgmt.access.models import Policy, Route, RuleSource, SetupKey
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.movingin.copying import Report, account_compare, account_copy
@@ -35,6 +36,13 @@ PEER = {
     "created_at": "2025-01-01T00:00:00Z",
 }
 ALL = {"id": "g0", "name": "All", "issued": "api", "peers": [{"id": "p1"}]}
+ANN: dict[str, Any] = {
+    "id": "u",
+    "email": "ann@mesh.dev",
+    "name": "Ann",
+    "role": "admin",
+    "is_service_user": False,
+}
 OPS = {
     "id": "g1",
     "name": "ops",
@@ -267,9 +275,64 @@ class TestRowsOfTheReference:
         assert not SetupKey.objects.filter(expires_at=None).exists()
 
     def test_person_without_address_is_left_out(self):
-        user = {"id": "u", "email": "", "name": "Ann", "role": "admin"}
-        report = copied(user=[{**user, "is_service_user": False}])
+        report = copied(user=[ANN | {"email": ""}])
         assert {entry.kind for entry in report.left_out} == {"user", "user's rights"}
+
+    @pytest.mark.parametrize("email", ["", "ann@mesh.dev"])
+    def test_machine_of_a_person_who_is_not_copied_is_left_out(self, email: str):
+        peer = {**PEER, "user_id": "u"}
+        report = copied(user=[ANN | {"email": email}], peer=[peer])
+        told = [entry.reason for entry in report.left_out if entry.kind == "peer"]
+        assert told == ([] if email else ["it names the user u, which is not copied"])
+        owners = list(Peer.objects.values_list("user__email", flat=True))
+        assert owners == ([email] if email else [])
+        # Once the address is there, the machine follows its owner.
+        copied(user=[ANN], peer=[peer])
+        assert Peer.objects.get().user == User.objects.get(email=ANN["email"])
+
+    @pytest.mark.parametrize("is_known", [False, True])
+    def test_blocked_person_stays_out_whatever_becomes_of_the_rights(
+        self, is_known: bool
+    ):
+        if is_known:
+            person("user", email=ANN["email"])
+        blocked = ANN | {"is_blocked": True, "auto_groups": ["g9"]}
+        report = copied(user=[blocked])
+        assert [entry.kind for entry in report.left_out] == ["user's rights"]
+        assert User.objects.get(email=ANN["email"]).is_blocked
+
+    def test_rights_that_follow_later_let_nobody_in_who_was_blocked_since(self):
+        copied(user=[ANN | {"auto_groups": ["g1"]}])
+        ann = User.objects.get(email=ANN["email"])
+        owner = User.objects.owners().get()
+        user_update(user_id=ann.pk, changes={"is_blocked": True}, by=owner)
+        assert copied(user=[ANN | {"auto_groups": ["g1"]}], group=[OPS]).left_out == []
+        assert User.objects.get(pk=ann.pk).is_blocked
+
+    def test_group_that_was_deleted_since_is_told_at_the_next_run(self):
+        listing = {**OPS, "resources": []}
+        copied(peer=[PEER], group=[listing])
+        Group.objects.get(name="ops").delete()
+        listing["resources"] = [{"id": "p1", "type": "peer"}]
+        (left,) = copied(peer=[PEER], group=[listing]).left_out
+        assert (left.kind, left.old_id) == ("group's resources", "g1")
+        assert "not found" in left.reason
+
+    def test_values_that_nothing_can_hold_are_left_out_and_told(self):
+        odd = {"id": "jwt_groups_enabled", "jwt_groups_enabled": "0001-01-01T00:00:00Z"}
+        peers = [
+            {**PEER, "ephemeral": 2**63},
+            {**PEER, "id": "p2", "geoname_id": 2**70},
+        ]
+        told = copied(setting=[odd], peer=peers, group=[{**OPS, "id": "a\0b"}]).left_out
+        assert {"jwt_groups_enabled", "p1", "p2"} <= {entry.old_id for entry in told}
+
+    def test_two_people_of_one_address_are_compared_with_the_one_here(self):
+        again = ANN | {"id": "u2", "email": ANN["email"].upper(), "auto_groups": []}
+        rows: dict[str, Any] = {"user": [ANN | {"auto_groups": []}, again]}
+        copied(**rows)
+        found = account_compare(Foreign("there", rows)).differences
+        assert "email" in {entry.field for entry in found if entry.old_id == "u2"}
 
 
 class TestReferences:
