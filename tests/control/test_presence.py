@@ -133,13 +133,13 @@ def test_thousands_are_written_without_the_lock_of_writers():
 
 def test_peers_of_a_process_that_died_are_not_connected_for_ever():
     lost, kept, imported = peer(), peer(), peer(connected=True)
-    assert not beat(ONE)
-    assert not beat(TWO)
+    assert not beat(ONE, 0)
+    assert not beat(TWO, 0)
     write_presence(ONE, [Connected(lost.pk, 10)])
     write_presence(TWO, [Connected(kept.pk, 10)])
     assert forget_lost_processes() == 0
     with later(seconds=presence.LOST_SECONDS + 1):
-        assert beat(TWO)
+        assert beat(TWO, 0)
         assert forget_lost_processes() == 1
     assert not connected(lost)
     assert connected(kept)
@@ -148,19 +148,28 @@ def test_peers_of_a_process_that_died_are_not_connected_for_ever():
 
 def test_process_that_was_given_up_is_told_to_write_its_streams_again():
     known = peer()
-    beat(ONE)
+    beat(ONE, 0)
     write_presence(ONE, [Connected(known.pk, 10)])
     with later(seconds=presence.LOST_SECONDS + 1):
         forget_lost_processes()
         assert not connected(known)
-        assert not beat(ONE)
+        assert not beat(ONE, 0)
         write_presence(ONE, [Connected(known.pk, 10)])
     assert connected(known)
 
 
+def test_peers_of_a_process_that_died_while_the_clock_was_ahead_are_not_connected():
+    known = peer()
+    with later(days=1):
+        beat(ONE, 0)
+        write_presence(ONE, [Connected(known.pk, 10)])
+    assert forget_lost_processes() == 1
+    assert not connected(known)
+
+
 def test_process_that_ends_leaves_nobody_connected():
     known, other = peer(), peer()
-    beat(ONE)
+    beat(ONE, 0)
     write_presence(ONE, [Connected(known.pk, 10)])
     write_presence(TWO, [Connected(other.pk, 10)])
     leave(ONE)
@@ -219,6 +228,15 @@ def test_ephemeral_peers_stay_while_nobody_could_connect():
     assert remove_ephemeral_peers() == 0
 
 
+def test_ephemeral_peers_stay_when_the_clock_was_behind_as_peers_could_connect():
+    running_for(seconds=25)
+    with later(hours=1):
+        ephemeral(60)
+        for _ in range(2):
+            assert remove_ephemeral_peers() == 0
+            assert beat(ONE, 25)
+
+
 def test_ephemeral_peer_that_must_stay_does_not_keep_the_others():
     running_for(hours=1)
     router, away = ephemeral(11), ephemeral(12)
@@ -235,7 +253,7 @@ def test_server_is_fit_for_requests_when_some_host_serves_peers(
     folder = tmp_path / "run"
     settings.SVC = replace(settings.SVC, grpc_bind="127.0.0.1:1", runtime_dir=folder)
     assert "no process serves peers" in figures.unserved()
-    presence.beat("elsewhere")
+    presence.beat("elsewhere", 0)
     assert figures.unserved() == ""
     held = runtime.lock(folder, figures.LOCK, "a test")
     assert "is starting" in figures.unserved()

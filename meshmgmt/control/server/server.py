@@ -97,6 +97,7 @@ class PeerServer:
     def __init__(self, config: Config, number: int | None = None) -> None:
         self.config = config
         self.number = number
+        self.serves_since = time.monotonic()
         self.envelopes = Envelopes(settings.SECRET_KEY)
         self.threads = Threads(THREADS, "peers")
         # Apart: with a thousand calls that wait this process would pass for a dead one.
@@ -245,7 +246,11 @@ class PeerServer:
             raise
 
     async def _beat(self) -> None:
-        if not await self.upkeep.run(presence.beat, self.bus.id):
+        now = time.monotonic()
+        if not await self.upkeep.run(
+            presence.beat, self.bus.id, now - self.serves_since
+        ):
+            self.serves_since = now
             self.streams.tell_all()
 
     async def _show(self) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
 
 from meshmgmt.control.models import StreamProcess
@@ -106,15 +106,20 @@ def _folded(
     return began, ended
 
 
-def beat(process_id: str) -> bool:
+def beat(process_id: str, served: float) -> bool:
     """Say that the process lives; to be called every BEAT_SECONDS.
 
-    Returns False when it is new or was given up: then its open streams, if any, are to
-    be written as connected again.
+    `served` are the seconds since this returned False, which it does when the process is
+    new or was given up: then its open streams, if any, are to be written as connected
+    again.
     """
     now = clock.now()
+    # Anew each time: since it began the clock may have been set.
+    begun = now - dt.timedelta(seconds=served)
     with queued_write():
-        known = StreamProcess.objects.filter(pk=process_id).update(seen_at=now)
+        known = StreamProcess.objects.filter(pk=process_id).update(
+            started_at=begun, seen_at=now
+        )
         if not known:
             StreamProcess.objects.create(pk=process_id, started_at=now, seen_at=now)
     return bool(known)
@@ -130,20 +135,24 @@ def reachable_since() -> dt.datetime | None:
     """Return since when peers can connect; see `meshmgmt.inventory.contributions`."""
     if not settings.SVC.grpc_bind:
         return None
-    oldest = StreamProcess.objects.order_by("started_at").first()
+    oldest = _alive().order_by("started_at").first()
     return clock.now() if oldest is None else oldest.started_at
 
 
 def somebody_serves() -> bool:
     """Tell whether some process, of any host, said lately that it serves peers."""
-    since = clock.now() - dt.timedelta(seconds=LOST_SECONDS)
-    return StreamProcess.objects.filter(seen_at__gte=since).exists()
+    return _alive().exists()
+
+
+def _alive() -> QuerySet[StreamProcess]:
+    now, lost = clock.now(), dt.timedelta(seconds=LOST_SECONDS)
+    # What lies ahead is of a clock that was set back since.
+    return StreamProcess.objects.filter(seen_at__range=(now - lost, now + lost))
 
 
 def forget_lost_processes() -> int:
     """Let go of the peers of processes that say nothing any more; return how many."""
-    before = clock.now() - dt.timedelta(seconds=LOST_SECONDS)
-    lost = StreamProcess.objects.filter(seen_at__lt=before)
+    lost = StreamProcess.objects.exclude(pk__in=_alive())
     if not lost.exists():  # most of the time: no need to queue for a write
         return 0
     with queued_write():
