@@ -29,6 +29,7 @@ from meshmgmt.access.api.views import (
 )
 from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
 from meshmgmt.access.rules.enrolment import VALID
+from meshmgmt.access.rules.posture import CHECKS
 from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.accesstests.models import AccessTest
@@ -216,6 +217,13 @@ def _policy(row: Row, run: Run) -> str:
     return _by_body(PolicyViewSet)({**row, "rules": rules}, run)
 
 
+def _posture_check(row: Row, run: Run) -> str:
+    """Make the check; without one of its parts it would let more in."""
+    if unknown := sorted(row["checks"].keys() - CHECKS.keys()):
+        raise NotCopiedError(f"it has checks that are not known here: {unknown}")
+    return _by_body(PostureCheckViewSet)(row, run)
+
+
 def _named(resource: Row | None) -> bool:
     return bool(resource and resource.get("id"))
 
@@ -268,7 +276,7 @@ STEPS: Final[Mapping[str, Create]] = {
     "setting of groups": _setting,
     "group's resources": _peer_resources,
     "user's rights": _rights,
-    "posture check": _by_body(PostureCheckViewSet),
+    "posture check": _posture_check,
     "network": _by_body(NetworkViewSet),
     "network resource": _by_body(NetworkResourceViewSet, whole="network"),
     "network router": _by_body(NetworkRouterViewSet, whole="network"),

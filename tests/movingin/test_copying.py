@@ -327,6 +327,12 @@ class TestRowsOfTheReference:
         told = copied(setting=[odd], peer=peers, group=[{**OPS, "id": "a\0b"}]).left_out
         assert {"jwt_groups_enabled", "p1", "p2"} <= {entry.old_id for entry in told}
 
+    def test_posture_check_that_has_more_than_is_known_here_is_left_out(self):
+        checks = {"nb_version_check": {"min_version": "0.60.0"}, "moon_check": {}}
+        row = {"id": "c", "name": "new", "description": "", "checks": checks}
+        (left,) = copied(posture_check=[row]).left_out
+        assert "moon_check" in left.reason
+
     def test_two_people_of_one_address_are_compared_with_the_one_here(self):
         again = ANN | {"id": "u2", "email": ANN["email"].upper(), "auto_groups": []}
         rows: dict[str, Any] = {"user": [ANN | {"auto_groups": []}, again]}

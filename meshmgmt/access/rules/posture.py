@@ -42,7 +42,7 @@ def posture_errors(
     if not posture["checks"]:
         errors.append(FieldError("checks", "give at least one check"))
     for kind, check in posture["checks"].items():
-        for error in _RULES[kind](check, countries):
+        for error in CHECKS[kind](check, countries):
             place = f"checks.{kind}.{error.field}"
             errors.append(FieldError(place, error.message))
     if name_taken:
@@ -134,7 +134,7 @@ def _process_errors(check: Any, countries: Container[str]) -> Iterator[FieldErro
 
 _Rule = Callable[[Any, Container[str]], Iterator[FieldError]]
 
-_RULES: Final[Mapping[str, _Rule]] = {
+CHECKS: Final[Mapping[str, _Rule]] = {
     "nb_version_check": _client_errors,
     "os_version_check": _system_errors,
     "geo_location_check": _place_errors,
