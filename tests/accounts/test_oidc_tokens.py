@@ -1,7 +1,11 @@
 """Which tokens of a real OpenID Connect provider are good."""
 
 import datetime as dt
-import http.client
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import jwt
@@ -120,15 +124,71 @@ def test_provider_that_is_away_is_503(idp: RunningProvider, settings: Any):
     assert "identity provider" in answer.json["message"]
 
 
-def test_provider_that_does_not_speak_http_is_unavailable(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    def answered(*arguments: Any, **options: Any) -> Any:
-        raise http.client.BadStatusLine("SSH-2.0")
+@contextmanager
+def saying(text: bytes, *, dripping: bool = False) -> Iterator[str]:
+    """Yield the address of a server that says a text to everybody, then drips on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
 
-    monkeypatch.setattr("urllib.request.urlopen", answered)
-    with pytest.raises(Unavailable, match="not available now"):
-        fetch_json("https://idp.test/")
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    threading.Thread(target=talk, args=[server.accept()[0]]).start()
+
+        def talk(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                connection.recv(4096)
+                connection.sendall(text)
+                while dripping:
+                    connection.sendall(b" ")
+                    time.sleep(0.01)
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        serving.join()
+
+
+def test_provider_that_does_not_speak_http_is_unavailable():
+    unavailable = pytest.raises(Unavailable, match="not available now")
+    with saying(b"SSH-2.0-OpenSSH\r\n") as url, unavailable:
+        fetch_json(url)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"HTTP/1.1 200 OK\r\n\r\n{", b"HTTP/1.1 400 No\r\nX-Long: a"],
+    ids=["nothing", "body", "header"],
+)
+@pytest.mark.parametrize("kind", ["metadata", "keys", "refusal"])
+def test_provider_that_drips_is_cut_and_told_in_the_log(
+    *, monkeypatch: pytest.MonkeyPatch, caplog: Any, text: bytes, kind: str
+):
+    monkeypatch.setattr("meshmgmt.accounts.oidc.provider.TIMEOUT_SECONDS", 0.3)
+    with saying(text, dripping=True) as url:
+        asking: Any = {
+            "metadata": Provider(url).metadata,
+            "keys": Keys(url).get_jwk_set,
+            "refusal": lambda: fetch_json(url, {"code": "c"}),
+        }
+        with pytest.raises(Unavailable, match="not available now") as caught:
+            asking[kind]()
+    assert "took longer" in str(caught.value.__cause__)
+    assert ("took longer" in caplog.text) == (kind != "refusal")
+
+
+def test_provider_leads_nobody_elsewhere_with_a_secret_nor_to_plain_http():
+    def moved(url: str) -> bytes:
+        return f"HTTP/1.1 302 Found\r\nLocation: {url}\r\n\r\n".encode()
+
+    with saying(b"HTTP/1.1 200 OK\r\n\r\n[1]") as there, saying(moved(there)) as here:
+        assert fetch_json(here) == [1]
+        for secret in ({"bearer": "t"}, {"form": {"code": "c"}}):
+            with pytest.raises(Unavailable, match="not available now"):
+                fetch_json(here, **secret)
+    unavailable = pytest.raises(Unavailable, match="not available now")
+    with saying(moved("http://idp.test/")) as here, unavailable:
+        fetch_json(here)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +225,9 @@ def test_made_up_key_ids_do_not_flood_the_provider(
 
     def counted(keys: Keys) -> Any:
         asked.append(keys.uri)
-        return jwt.PyJWKClient.fetch_data(keys)
+        return fetched(keys)
 
+    fetched = Keys.fetch_data
     monkeypatch.setattr(Keys, "fetch_data", counted)
     _, claims = parts(idp.token_of())
     made_up = [

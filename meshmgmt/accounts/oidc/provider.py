@@ -6,6 +6,7 @@ Both are kept in memory and read again when they are old.
 import hashlib
 import http.client
 import json
+import logging
 import threading
 import time
 import urllib.error
@@ -21,9 +22,12 @@ from django.core.cache import cache
 
 from meshmgmt.accounts.tokens import INVALID
 from meshmgmt.core.addresses import is_safe_url
+from meshmgmt.core.deadlines import Watch, cut_after
 from meshmgmt.core.errors import Unauthenticated, Unavailable
 from meshmgmt.core.printable import printable
 from observability import idp
+
+log = logging.getLogger(__name__)
 
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
 TIMEOUT_SECONDS: Final = 5.0
@@ -66,9 +70,17 @@ def fetch_json(
     )
     idp.authenticate_requested()
     try:
-        with urllib.request.urlopen(  # noqa: S310 - the scheme is checked
-            request, timeout=TIMEOUT_SECONDS
-        ) as response:
+        with cut_after(TIMEOUT_SECONDS) as watch:
+            return _answer(request, watch)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        idp.request_failed()
+        raise Unavailable(UNREACHABLE) from error
+
+
+def _answer(request: urllib.request.Request, watch: Watch) -> Any:
+    opener = urllib.request.build_opener(_Http(watch), _Https(watch), _Redirects)
+    try:
+        with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
             # An answer without end must not fill the memory.
             return json.loads(response.read(MAX_BYTES))
     except urllib.error.HTTPError as error:
@@ -78,9 +90,47 @@ def fetch_json(
             if error.code in {400, 401, 403}:
                 raise ProviderRefused(_reason(error)) from error
         raise Unavailable(UNREACHABLE) from error
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        idp.request_failed()
-        raise Unavailable(UNREACHABLE) from error
+
+
+def _watched(kind: type[http.client.HTTPConnection], watch: Watch) -> Any:
+    """Return connections of a kind that show their socket once they are there."""
+
+    class Watched(kind):  # type: ignore[valid-type, misc]
+        def connect(self) -> None:
+            super().connect()
+            watch(self.sock)
+
+    return Watched
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Leads nobody's secrets elsewhere, nor to where somebody between can answer."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, *args: Any
+    ) -> urllib.request.Request | None:
+        secret = req.data is not None or req.has_header("Authorization")
+        if secret or not is_safe_url(args[-1]):
+            return None  # it counts as a refusal
+        return super().redirect_request(req, *args)
+
+
+class _Http(urllib.request.HTTPHandler):
+    def __init__(self, watch: Watch) -> None:
+        super().__init__()
+        self._kind = _watched(http.client.HTTPConnection, watch)
+
+    def http_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(self._kind, req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def __init__(self, watch: Watch) -> None:
+        super().__init__()
+        self._kind = _watched(http.client.HTTPSConnection, watch)
+
+    def https_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(self._kind, req)
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
@@ -124,6 +174,7 @@ class _Pause:
         except Unavailable as error:
             self._until = time.monotonic() + PAUSE_SECONDS
             self._message = error.message
+            log.warning("%s: %s", error.message, error.__cause__ or "")
             raise
 
 
@@ -134,23 +185,19 @@ class Keys(jwt.PyJWKClient):
         super().__init__(
             checked_url(uri),
             lifespan=FRESH_SECONDS,
-            timeout=TIMEOUT_SECONDS,
             cooldown_duration=PAUSE_SECONDS,
         )
         self._pause = _Pause()
 
-    def fetch_data(self) -> Any:
-        """Read the keys. Raises Unavailable."""
+    def fetch_data(self) -> jwt.PyJWKSet:
+        """Read the keys, by our own means: theirs wait without end. Raises Unavailable."""
         with self._pause.after_failure():
-            return self._fetched()
-
-    def _fetched(self) -> Any:
-        idp.authenticate_requested()
-        try:
-            return super().fetch_data()
-        except (jwt.PyJWTError, OSError, ValueError) as error:
-            idp.request_failed()
-            raise Unavailable(UNREACHABLE) from error
+            try:
+                found = jwt.PyJWKSet.from_dict(fetch_json(self.uri))
+            except (jwt.PyJWTError, TypeError, AttributeError) as error:
+                raise Unavailable(UNREACHABLE) from error
+            self._last_successful_fetch = time.monotonic()
+            return found
 
     def of(self, token: str) -> jwt.PyJWK:
         """Return the key that signed a token. Raises Unauthenticated, Unavailable.
@@ -177,6 +224,11 @@ class Provider:
     _pause: _Pause = field(default_factory=_Pause)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _userinfo_lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """The discovery document as it was read last; empty before."""
+        return self._metadata
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the discovery document. Raises Unavailable."""

@@ -9,13 +9,13 @@ import socket
 import ssl
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
-from threading import Event, Timer
 from typing import Final
 
 from django.conf import settings
 
 from events import directory
 from events.directory import Network
+from meshmgmt.core.deadlines import TooLate, cut_after
 from meshmgmt.delivery.senders import NotDelivered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -78,29 +78,13 @@ def _embedded(address: Address) -> Iterator[Address | None]:
 @contextmanager
 def connected(host: str, port: int, *, tls: bool) -> Iterator[socket.socket]:
     """Yield a connection to a receiver, and close it. Raises NotDelivered, OSError."""
-    connection, late = _connection(host, port, tls=tls), Event()
-
-    def cut() -> None:
-        late.set()
-        with suppress(OSError):
-            # Past TLS, whose own method takes its state from under the sender.
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)
-
-    # A socket's timeout begins anew with every byte: a receiver could drip for days.
-    timer = Timer(WHOLE_SECONDS, cut)
-    timer.daemon = True
-    timer.start()
+    connection = _connection(host, port, tls=tls)
     try:
-        with closing(connection):
+        with closing(connection), cut_after(WHOLE_SECONDS) as watch:
+            watch(connection)
             yield connection
-    except (OSError, NotDelivered):
-        # What comes in after the cut is answered by a reset, which is seen here too.
-        if not late.is_set():
-            raise
-    finally:
-        timer.cancel()
-    if late.is_set():  # what was cut looks like an end to who reads
-        raise NotDelivered(f"the receiver took longer than {WHOLE_SECONDS:.0f} s")
+    except TooLate as error:
+        raise NotDelivered(f"the receiver {error}") from error
 
 
 def _connection(host: str, port: int, *, tls: bool) -> socket.socket:
