@@ -1,10 +1,9 @@
 """Where each part of a snapshot is stored: all that is read of an account."""
 
 import datetime as dt
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from ipaddress import ip_network
 from operator import not_
 from typing import Any, Final
@@ -22,9 +21,7 @@ from meshmgmt.access import models as access
 from meshmgmt.access.rules.networks import parse_address
 from meshmgmt.accounts import models as accounts
 from meshmgmt.accounts.models.account import peers_domain
-from meshmgmt.accounts.oidc.configured import audience, is_configured, provider
-from meshmgmt.accounts.oidc.provider import FRESH_SECONDS
-from meshmgmt.core.errors import ServiceError
+from meshmgmt.accounts.oidc.configured import audience, is_configured, keys_location
 from meshmgmt.core.names import MAX_OCTETS, canonical, is_too_long
 from meshmgmt.core.orderedlinks import OrderedLink
 from meshmgmt.core.queries import Prepared
@@ -354,28 +351,7 @@ def _jwt(_account: str) -> mesh.JwtConfig | None:
     audiences = tuple(filter(None, audience()))
     if not is_configured() or not audiences:
         return None
-    return mesh.JwtConfig(issuer, audiences, _keys_location(issuer))
-
-
-def _keys_location(issuer: str) -> str:
-    """Where the provider says its keys are; its usual place while it is away."""
-    said = _said_location(issuer, int(time.monotonic() // FRESH_SECONDS))
-    return said or f"{issuer.rstrip('/')}/.well-known/jwks.json"
-
-
-@lru_cache(maxsize=1)
-def _said_location(issuer: str, _period: int) -> str:
-    """What it says, or "": who is away is asked once in a period, for maps wait for it."""
-    try:
-        return _known_location(issuer)
-    except ServiceError:
-        return ""
-
-
-@cache
-def _known_location(_issuer: str) -> str:
-    """What it said, kept as long as the process lives; what is raised is not kept."""
-    return str(provider().metadata().get("jwks_uri", ""))
+    return mesh.JwtConfig(issuer, audiences, keys_location())
 
 
 SETTINGS: Final = Table(

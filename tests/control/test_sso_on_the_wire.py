@@ -4,13 +4,14 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.services import sso
 from meshmgmt.meshstate import load
 from tests.control.agents import awaited, enrolled
 from tests.control.deployment import Deployment
@@ -96,19 +97,22 @@ async def test_audience_is_the_client_id_in_all_that_clients_are_told(
 
 
 @pytest.mark.django_db
-def test_a_provider_that_was_away_is_asked_again_where_its_keys_are(
+def test_maps_say_where_the_keys_are_once_the_provider_was_asked(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("meshmgmt.accounts.oidc.provider.PAUSE_SECONDS", 0.0)
-    # Each look is in a period of its own.
-    monkeypatch.setattr("meshmgmt.meshstate.tables.FRESH_SECONDS", 1e-9)
     account_settings()
     port = free_port()
     issuer = f"http://127.0.0.1:{port}"
     configure(settings, issuer)
-    assert keys_location() == f"{issuer}/.well-known/jwks.json"
+    usual = f"{issuer}/.well-known/jwks.json"
+    assert not sso.keys_have_moved()
     with published(port):
+        # Who reads the account, maybe under its lock, waits for no provider.
+        assert keys_location() == usual
+        assert sso.keys_have_moved()
         assert keys_location() == f"{issuer}/keys"
+        assert not sso.keys_have_moved()
     assert keys_location() == f"{issuer}/keys"
 
 
@@ -116,3 +120,27 @@ def keys_location() -> str:
     jwt = load().settings.jwt
     assert jwt is not None
     return jwt.keys_location
+
+
+@pytest.mark.slow
+@awaited
+async def test_agents_are_told_where_the_keys_are_once_the_provider_is_back(
+    upset: Deployment,
+):
+    port = free_port()
+    issuer = f"http://127.0.0.1:{port}"
+    upset.restart(SVC_OIDC_ISSUER=issuer, SVC_OIDC_CLIENT_ID=CLIENT)
+    async with enrolled(upset, "early") as agent:
+        peer = await asyncio.to_thread(upset.peer, "early")
+        ssh = {"ssh_enabled": True}
+        await asyncio.to_thread(upset.api, "PUT", f"/peers/{peer['id']}", ssh)
+        told = []
+        with ExitStack() as stack:
+            async for message in agent.sync():
+                told.append(message.peerConfig.sshConfig.jwtConfig.keysLocation)
+                if len(told) == 1:
+                    stack.enter_context(published(port))
+                elif told[-1] != told[0]:
+                    break
+        assert told[0] == f"{issuer}/.well-known/jwks.json"
+        assert told[-1] == f"{issuer}/keys"

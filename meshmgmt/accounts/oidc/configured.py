@@ -27,6 +27,15 @@ def _provider(issuer: str) -> Provider:
     return Provider(issuer)
 
 
+def keys_location() -> str:
+    """Return where the provider last said that its keys are; until then its usual place.
+
+    Asks nobody: maps of peers are made of it, under locks too.
+    """
+    said = str(provider().known.get("jwks_uri", ""))
+    return said or f"{settings.SVC.oidc_issuer.rstrip('/')}/.well-known/jwks.json"
+
+
 def audience() -> Sequence[str]:
     """Return whom tokens must be meant for, one of these: the client, unless told."""
     return settings.SVC.oidc_audience or [settings.SVC.oidc_client_id]

@@ -14,6 +14,7 @@ import grpc
 from django.conf import settings
 from grpc_health.v1.health_pb2 import HealthCheckResponse
 
+from meshmgmt.control import changes
 from meshmgmt.control.protocol import (
     flow_pb2,
     flow_pb2_grpc,
@@ -37,7 +38,7 @@ from meshmgmt.control.server.status import Decoding, tell_failure
 from meshmgmt.control.server.streams import Ending, Streams
 from meshmgmt.control.server.tasks import Tasks, begun, first_of
 from meshmgmt.control.server.threads import Threads
-from meshmgmt.control.services import presence
+from meshmgmt.control.services import presence, sso
 from meshmgmt.env import Config
 
 THREADS: Final = 4
@@ -50,6 +51,7 @@ LISTENING_POLL_SECONDS: Final = 5.0
 PRESENCE_SECONDS: Final = 0.5
 """Together, for after a restart thousands connect within seconds."""
 JUDGE_SECONDS: Final = 10.0
+PROVIDER_SECONDS: Final = 10.0
 """Logins end by the clock, which changes no serial."""
 WAITING_SHOWN: Final = 1000
 """The file is read for each page that shows a peer."""
@@ -140,6 +142,7 @@ class PeerServer:
         Raises CannotListen.
         """
         self._listen()
+        await asyncio.to_thread(sso.keys_have_moved)  # for the first maps
         # Those of a process of this number that was killed.
         figures.forget(self.config.runtime_dir, self.number)
         work = begun(self.hub.run(), self.jobs.run(), self._poll())
@@ -173,6 +176,7 @@ class PeerServer:
             self._every(presence.BEAT_SECONDS, self._beat),
             self._every(figures.EVERY_SECONDS, self._show),
             self._every(JUDGE_SECONDS, self._look_after),
+            self._every(PROVIDER_SECONDS, self._look_for_keys),
         )
         await first_of(stopping.wait(), *work)
 
@@ -269,6 +273,11 @@ class PeerServer:
             ),
             self.number,
         )
+
+    async def _look_for_keys(self) -> None:
+        # By none of the threads that others wait for: a provider may be silent for seconds.
+        if await asyncio.to_thread(sso.keys_have_moved):
+            await self.upkeep.run(changes.begin)
 
     async def _look_after(self) -> None:
         self.hub.remind()

@@ -1,7 +1,7 @@
 """Owners of peers, signed in at the identity provider of this deployment."""
 
 import datetime as dt
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -13,6 +13,7 @@ from meshmgmt.accounts.oidc.configured import (
     audience,
     bearer_claims,
     is_configured,
+    keys_location,
     provider,
 )
 from meshmgmt.accounts.oidc.identity import LEEWAY_SECONDS
@@ -101,6 +102,19 @@ def device_flow() -> management_pb2.DeviceAuthorizationFlow:
     """
     config = _provider_config("device_authorization_endpoint")
     return management_pb2.DeviceAuthorizationFlow(ProviderConfig=config)
+
+
+def keys_have_moved() -> bool:
+    """Ask the provider where its keys are when it is time to; tell whether that is news.
+
+    Takes as long as the provider does; needs no database.
+    """
+    if not is_configured():
+        return False
+    before = keys_location()
+    with suppress(Unavailable):  # told in the log
+        provider().metadata()
+    return keys_location() != before
 
 
 def _provider_config(endpoint: str) -> management_pb2.ProviderConfig:

@@ -11,6 +11,7 @@ from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.rendering import render
+from meshmgmt.control.services import sso
 from meshmgmt.core.history import account_at
 
 
@@ -36,6 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         store = MapStore(serving=False)
+        sso.keys_have_moved()  # or the map would hold the guess
         with clear_errors(), account_at(options["at"]):
             peer_id = find_peer(options["peer"]).pk
             store.refresh()
