@@ -26,7 +26,7 @@ from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.between import alike, unmet
 from meshmgmt.mesh.extent import Extent
 from meshmgmt.mesh.peerdns import PeerDns
-from meshmgmt.mesh.reach import Destination, Traffic, verdict
+from meshmgmt.mesh.reach import Destination, Maps, Traffic, verdict
 from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.result import Dns
 from meshmgmt.mesh.snapshot import Resource
@@ -138,18 +138,26 @@ def _routed(
     named = Subject(destination.kind, destination.id, test.destination_ref)
     if resource := _resource(mesh, destination.id):
         named = subject_of(resource)
+    routing: Maps = {}
     for part in alike(mesh, sources, around=destination.id):
-        why = _why(mesh, test, part[0], destination)
+        why = _why(mesh, test, part[0], destination, routing)
         for source in part if why else ():
             if source != destination.id:
                 yield _failure(mesh, source, named, why)
 
 
-def _why(mesh: Mesh, test: AccessTest, source: str, destination: Destination) -> str:
+def _why(
+    mesh: Mesh,
+    test: AccessTest,
+    source: str,
+    destination: Destination,
+    others: Maps | None = None,
+) -> str:
     """Return why a source does not keep the promise, "" if it does."""
-    traffic = Traffic(test.protocol, test.port)
-    found = verdict(mesh, source, destination, traffic)
-    if test.expect == REACH:
+    traffic, reach = Traffic(test.protocol, test.port), test.expect == REACH
+    # Obstacles are costly to find, and one is told.
+    found = verdict(mesh, source, destination, traffic, most=int(reach), others=others)
+    if reach:
         if found.allowed:
             return ""
         return found.obstacles[0].text if found.obstacles else "there is no way"

@@ -24,7 +24,7 @@ from meshmgmt.accesstests.judging import (
 )
 from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest, Looked
 from meshmgmt.accesstests.rules import ACCESS, DNS, PEERS
-from meshmgmt.accesstests.touching import Touch, touch_of
+from meshmgmt.accesstests.touching import TOLD, Touch, touch_of
 from meshmgmt.accounts.models import Account
 from meshmgmt.control.changes import changes_since, newest_serial
 from meshmgmt.core import clock, context
@@ -41,8 +41,6 @@ from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh
 from meshmgmt.meshstate import load_sides, mesh_of
 
-TOLD: Final = frozenset({"name", "description"})
-"""What may change without a test being another."""
 EVERY_SECONDS: Final = 10.0
 # Asked at the beginning and end of every write.
 _SERIAL: Final = f"SELECT serial FROM {Looked._meta.db_table}"  # noqa: S608 - our name

@@ -24,6 +24,8 @@ _WIDE: Final = (Account, Route, Router, NetworkResource)
 """What may be about any peers."""
 _RULES: Final = (Policy, PolicyRule, PostureCheck)
 _NAMES: Final = (DnsSettings, NameserverGroup, Record, Zone)
+TOLD: Final = frozenset({"name", "description"})
+"""What is only told: no test goes another way by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Touch:
     names: bool = False
     sides: Extent | None = None
     renamed: bool = False
-    """Whether groups have other names, which stand in what is told of failing tests."""
+    """Whether anything has another name, which may stand in what a failing test tells."""
 
     @classmethod
     def by_machines(cls, touched: Touched | None) -> "Touch":
@@ -116,7 +118,8 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
     if touched is None:
         return Touch(everything=True)
     moved, everything, routed, names = set[str](), False, False, False
-    renamed = False
+    renamed = any(_is_update(each) and each.changed("name") for each in changes)
+    changes = [each for each in changes if not _is_only_told(each)]
     rules = [change for change in changes if type(change.instance) in _RULES]
     for change in changes:
         model = type(change.instance)
@@ -125,7 +128,6 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
         names = names or model in _NAMES
         if model is Group:
             routed = routed or "resources" in change.members
-            renamed = renamed or change.changed("name")
             if members := change.members.get("peers"):
                 moved |= {str(key) for key in (*members.added, *members.removed)}
     groups = touched.groups & _with_members(changes)
@@ -143,6 +145,17 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
         sides,
         renamed,
     )
+
+
+def _is_update(change: Change) -> bool:
+    return not (change.created or change.deleted)
+
+
+def _is_only_told(change: Change) -> bool:
+    if type(change.instance) not in (Group, *_WIDE, *_RULES, *_NAMES):
+        return False  # for others it is not said by the change what they touch
+    more = any(change.members.values()) or not TOLD.issuperset(change.changed_fields)
+    return _is_update(change) and not more
 
 
 def _sides(changes: Sequence[Change]) -> Extent:

@@ -372,6 +372,44 @@ def test_a_failing_test_tells_the_new_name_of_a_group(api: Api, world: World):
     assert "were peer guest in Crew" in str(stored_failures(test))
 
 
+def test_what_changes_no_way_judges_no_test(api: Api, world: World):
+    world.promise("kept", world.laptop, world.server, "reach")
+    world.promise("wish", world.guest, world.server, "reach", enforce=False)
+    policy = ok(api.get(f"/api/policies/{world.policy.pk}"))
+    network = ok(api.post("/api/networks", {"name": "n"}))
+    at = f"/api/networks/{network['id']}/resources"
+    body = {"name": "lan", "address": "10.9.0.0/24", "enabled": True, "groups": []}
+    lan = f"{at}/{ok(api.post(at, body))['id']}"
+
+    def looks() -> list[object]:
+        asked = AccessTest.objects.filter(name__in=["kept", "wish"]).order_by("name")
+        return list(asked.values_list("checked_at", flat=True))
+
+    before = looks()
+    made = ok(api.post("/api/groups", {"name": "new"}))
+    ok(api.put(lan, {**body, "description": "of the floor"}))
+    rules = [policy["rules"][0] | {"description": "r"}]
+    told = policy | {"description": "other", "rules": rules}
+    ok(api.put(f"/api/policies/{policy['id']}", as_body(told)))
+    ok(api.delete(f"/api/groups/{made['id']}"))
+    assert looks() == before
+    ok(api.put(lan, {**body, "name": "floor"}))
+    passing, failing = looks()
+    assert (passing, failing != before[1]) == (before[0], True)
+    ok(api.put(lan, {**body, "enabled": False}))
+    assert looks()[0] != passing
+
+
+def as_body(policy: Body) -> Body:
+    """Return a policy as it is sent: groups by their ids."""
+    sides = ("sources", "destinations")
+    rules = [
+        rule | {side: [group["id"] for group in rule[side] or ()] for side in sides}
+        for rule in policy["rules"]
+    ]
+    return policy | {"rules": rules}
+
+
 def stored_failures(test: AccessTest) -> object:
     return AccessTest.objects.get(pk=test.pk).failures
 

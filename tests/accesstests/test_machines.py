@@ -144,7 +144,7 @@ def test_login_that_ends_breaks_a_promise_without_refusing(
     later = clock.now() + dt.timedelta(hours=2)
     monkeypatch.setattr(clock, "now", lambda: later)
     # The time alone did it, so who writes next is not refused.
-    ok(api.put(f"/api/policies/{world.policy.pk}", {"description": "more"}))
+    account_settings(auto_update_version="latest")
     assert state(world.work) == "failing"
     job("expire_logins")
     job("look_after_access_tests")

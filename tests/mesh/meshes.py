@@ -72,12 +72,12 @@ class Remembering(Mesh):
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__(snapshot, NOW)
-        self._maps: dict[str, NetworkMap] = {}
+        self.maps: dict[str, NetworkMap] = {}
 
     def network_map(self, peer_id: str) -> NetworkMap:
-        if peer_id not in self._maps:
-            self._maps[peer_id] = super().network_map(peer_id)
-        return self._maps[peer_id]
+        if peer_id not in self.maps:
+            self.maps[peer_id] = super().network_map(peer_id)
+        return self.maps[peer_id]
 
 
 def snapshots() -> st.SearchStrategy[Snapshot]:

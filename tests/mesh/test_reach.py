@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.mesh import Mesh
-from meshmgmt.mesh.reach import Destination, Traffic, Verdict, verdict
+from meshmgmt.mesh.reach import Destination, Obstacle, Traffic, Verdict, verdict
 from meshmgmt.mesh.snapshot import (
     Policy,
     PostureCheck,
@@ -335,3 +335,47 @@ def test_a_routing_peer_needs_no_rule_for_its_own_networks():
     found = ask(account(), OFFICE, source="c")
     assert found.allowed
     assert (found.path, found.via) == ("direct", ())
+
+
+@pytest.mark.parametrize("inner", ["10.9.3.0/24", "10.9.3.7/32"])
+def test_maps_are_made_of_those_alone_whom_a_way_leads_to(inner: str):
+    numbers = range(9)
+    peers = [machine(f"p{n}", f"router{n}", f"100.64.1.{n}") for n in numbers]
+    lans = [
+        Resource(f"s{n}", f"n{n}", "lan", f"10.9.{n}.0/24", groups=LAN) for n in numbers
+    ]
+    mesh = Remembering(
+        account(
+            peers={**account().peers, **{peer.id: peer for peer in peers}},
+            routers=tuple(Router(f"w{n}", f"n{n}", peer=f"p{n}") for n in numbers),
+            resources=(*lans, Resource("x", "n3", "inner", inner, groups=LAN)),
+        )
+    )
+    assert len(mesh.network_map("a").routes) == 11
+    mesh.maps.clear()
+    assert verdict(mesh, "a", Destination("resource", "x", inner), SQL).allowed
+    assert mesh.maps.keys() == {"a", "p3"}
+
+
+@given(snapshots(), st.integers(min_value=0, max_value=2))
+def test_few_obstacles_are_the_first_of_all(snapshot: Snapshot, most: int):
+    mesh = Remembering(snapshot)
+    for source in snapshot.peers:
+        for to in PLACES:
+            there = meant(snapshot, to)
+            found = verdict(mesh, source, there, SQL)
+            few = verdict(mesh, source, there, SQL, most=most)
+            rules, states = split(found.obstacles)
+            assert split(few.obstacles) == (rules[:most], states)
+            assert replaced(few) == replaced(found)
+
+
+def split(told: Collection[Obstacle]) -> tuple[list[Obstacle], list[Obstacle]]:
+    """Return what is in the way by the rules, and by the state of machines."""
+    machines = ("offline", "not_selected")
+    rules = [each for each in told if each.kind not in machines]
+    return rules, [each for each in told if each.kind in machines]
+
+
+def replaced(found: Verdict) -> Verdict:
+    return found._replace(obstacles=())

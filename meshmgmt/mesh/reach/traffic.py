@@ -3,7 +3,7 @@ them.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import groupby, pairwise
@@ -261,15 +261,27 @@ def closest(places: Iterable[Place], carrier: Resource | Route) -> int:
 
 
 def all_places(
-    resource: Resource, source: NetworkMap, others: Iterable[NetworkMap]
+    resource: Resource, source: NetworkMap, map_of: Callable[[str], NetworkMap]
 ) -> list[Place]:
-    """Addresses that stand for all of a resource: one of each part told apart."""
+    """Addresses that stand for all of a resource: one of each part told apart.
+
+    By the routes of the source, and the rules of the peers that these lead to.
+    """
     if resource.is_domain:
         return [Place(resource.address, is_domain=True)]
     outer = _parsed(resource.address)
     prefixes = {entry.network for entry in source.routes if not entry.domains}
-    for other in others:
-        prefixes |= {r.destination for r in other.route_rules if not r.domains}
+    places = _apart(outer, prefixes)
+    if outer.num_addresses == 1:
+        return places
+    # No map of who routes something else: there may be hundreds.
+    for peer_id in {e.peer_id for place in places for e in best(source.routes, place)}:
+        rules = map_of(peer_id).route_rules
+        prefixes |= {rule.destination for rule in rules if not rule.domains}
+    return _apart(outer, prefixes)
+
+
+def _apart(outer: IPv4Network | IPv6Network, prefixes: Collection[str]) -> list[Place]:
     # Nothing tells addresses apart between two edges of prefixes: the first stands for
     # all.
     starts = {int(outer[0])}

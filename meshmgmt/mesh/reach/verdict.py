@@ -44,6 +44,8 @@ from meshmgmt.mesh.result import NetworkMap, RouteEntry
 from meshmgmt.mesh.snapshot import Peer, Resource, Route
 
 MOST: Final = 10
+Maps = dict[str, NetworkMap]
+"""Of peers, by id."""
 
 
 class _Leg(NamedTuple):
@@ -66,23 +68,39 @@ def verdict(
     destination: Destination,
     traffic: Traffic,
     offline: Collection[str] = (),
+    *,
+    most: int = MOST,
+    others: Maps | None = None,
 ) -> Verdict:
     """Judge what one peer may begin with a destination.
 
-    `offline` are peers known not to be connected. Raises KeyError for unknown ids.
+    `offline` are peers known not to be connected; of obstacles in the rules `most` are
+    looked for. `others` keeps the maps of other peers for further questions on this mesh.
+    Raises KeyError for unknown ids.
     """
-    return _Question(mesh, source, traffic).answer(destination, offline)
+    question = _Question(mesh, source, traffic, {} if others is None else others)
+    return question.answer(destination, offline, most)
+
+
+def _once(found: Iterable[Obstacle]) -> Iterator[Obstacle]:
+    """Leave out what was told already; look for no more than is asked for."""
+    told = set[Obstacle]()
+    for each in found:
+        if each not in told:
+            told.add(each)
+            yield each
 
 
 class _Question:
-    def __init__(self, mesh: Mesh, source: str, traffic: Traffic) -> None:
+    def __init__(self, mesh: Mesh, source: str, traffic: Traffic, others: Maps) -> None:
         self._mesh = mesh
         self._all = mesh.snapshot
         self._source = mesh.snapshot.peers[source]
         self._traffic = traffic
-        self._maps: dict[str, NetworkMap] = {}
+        self._own = mesh.network_map(source)
+        self._others = others
 
-    def answer(self, to: Destination, offline: Collection[str]) -> Verdict:
+    def answer(self, to: Destination, offline: Collection[str], most: int) -> Verdict:
         target = self._all.peers[to.id] if to.kind == "peer" else None
         places = self._places(to)
         ways = [list(self._legs(place, target)) for place in places]
@@ -109,7 +127,7 @@ class _Question:
             via=tuple(self._via(legs)),
             because=self._because(parts) or own,
             obstacles=(
-                *islice(dict.fromkeys(found), MOST),
+                *islice(_once(found), most),
                 *self._machines(needed, routes, offline),
             ),
         )
@@ -118,9 +136,7 @@ class _Question:
         if to.kind != "resource":
             return [Place(to.text, to.kind == "domain")]
         resource = next(each for each in self._all.resources if each.id == to.id)
-        own = self._map(self._source.id)
-        routing = sorted({entry.peer_id for entry in own.routes})
-        return all_places(resource, own, map(self._map, routing))
+        return all_places(resource, self._map(self._source.id), self._map)
 
     def _legs(self, place: Place, target: Peer | None) -> Iterator[_Leg]:
         if target:
@@ -146,9 +162,11 @@ class _Question:
         return self._map(own).remotes.has(other) and self._map(other).remotes.has(own)
 
     def _map(self, peer_id: str) -> NetworkMap:
-        found = self._maps.get(peer_id)
+        if peer_id == self._source.id:
+            return self._own
+        found = self._others.get(peer_id)
         if found is None:
-            found = self._maps[peer_id] = self._mesh.network_map(peer_id)
+            found = self._others[peer_id] = self._mesh.network_map(peer_id)
         return found
 
     def _let_in(self, target: Peer) -> Iterator[Filter]:
