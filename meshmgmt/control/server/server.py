@@ -100,6 +100,8 @@ class PeerServer:
         self.config = config
         self.number = number
         self.serves_since = time.monotonic()
+        self.keys_told = ""
+        """Where maps say that the keys of the identity provider are."""
         self.envelopes = Envelopes(settings.SECRET_KEY)
         self.threads = Threads(THREADS, "peers")
         # Apart: with a thousand calls that wait this process would pass for a dead one.
@@ -142,7 +144,7 @@ class PeerServer:
         Raises CannotListen.
         """
         self._listen()
-        await asyncio.to_thread(sso.keys_have_moved)  # for the first maps
+        self.keys_told = await asyncio.to_thread(sso.asked_keys_location)
         # Those of a process of this number that was killed.
         figures.forget(self.config.runtime_dir, self.number)
         work = begun(self.hub.run(), self.jobs.run(), self._poll())
@@ -276,8 +278,10 @@ class PeerServer:
 
     async def _look_for_keys(self) -> None:
         # By none of the threads that others wait for: a provider may be silent for seconds.
-        if await asyncio.to_thread(sso.keys_have_moved):
+        location = await asyncio.to_thread(sso.asked_keys_location)
+        if location != self.keys_told:
             await self.upkeep.run(changes.begin)
+            self.keys_told = location
 
     async def _look_after(self) -> None:
         self.hub.remind()

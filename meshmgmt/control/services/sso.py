@@ -104,17 +104,16 @@ def device_flow() -> management_pb2.DeviceAuthorizationFlow:
     return management_pb2.DeviceAuthorizationFlow(ProviderConfig=config)
 
 
-def keys_have_moved() -> bool:
-    """Ask the provider where its keys are when it is time to; tell whether that is news.
+def asked_keys_location() -> str:
+    """Ask the provider where its keys are when it is time to; return what maps say then.
 
     Takes as long as the provider does; needs no database.
     """
     if not is_configured():
-        return False
-    before = keys_location()
+        return ""
     with suppress(Unavailable):  # told in the log
         provider().metadata()
-    return keys_location() != before
+    return keys_location()
 
 
 def _provider_config(endpoint: str) -> management_pb2.ProviderConfig:

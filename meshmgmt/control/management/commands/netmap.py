@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         store = MapStore(serving=False)
-        sso.keys_have_moved()  # or the map would hold the guess
+        sso.asked_keys_location()  # or the map would hold the guess
         with clear_errors(), account_at(options["at"]):
             peer_id = find_peer(options["peer"]).pk
             store.refresh()
