@@ -106,10 +106,10 @@ def is_kept_by(
 def _between(
     mesh: Mesh, test: AccessTest, sources: Collection[str], targets: Collection[str]
 ) -> Iterator[dict[str, Any]]:
-    peers = mesh.snapshot.peers
+    peers, others = mesh.snapshot.peers, Maps()
     for source, target in _once(_unmet(mesh, test, sources, targets)):
         destination = Destination("peer", target, peers[target].ip)
-        why = _why(mesh, test, source, destination)
+        why = _why(mesh, test, source, destination, others)
         yield _failure(mesh, source, subject_of(peers[target]), why)
 
 
@@ -138,9 +138,9 @@ def _routed(
     named = Subject(destination.kind, destination.id, test.destination_ref)
     if resource := _resource(mesh, destination.id):
         named = subject_of(resource)
-    routing: Maps = {}
+    others = Maps()
     for part in alike(mesh, sources, around=destination.id):
-        why = _why(mesh, test, part[0], destination, routing)
+        why = _why(mesh, test, part[0], destination, others)
         for source in part if why else ():
             if source != destination.id:
                 yield _failure(mesh, source, named, why)
@@ -151,7 +151,7 @@ def _why(
     test: AccessTest,
     source: str,
     destination: Destination,
-    others: Maps | None = None,
+    others: Maps,
 ) -> str:
     """Return why a source does not keep the promise, "" if it does."""
     traffic, reach = Traffic(test.protocol, test.port), test.expect == REACH

@@ -34,8 +34,9 @@ def unmet(
     source, target = roster.mask(sources), roster.mask(destinations)
     rules = [rule for rule in mesh.policies.rules if overlaps(rule, source, target)]
     for understood, part in _by_receiver(mesh, target).items():
-        for told in _matching(rules, understood, traffic):
-            for members, reached in rows(source, part, told):
+        told = list(_matching(rules, understood, traffic))
+        for each in rows(source, part, told):
+            for members, reached in each:
                 wrong = part & ~reached if reach else part & reached
                 yield from _pairs(mesh, members, wrong)
 
@@ -108,18 +109,39 @@ def _matching(
 
 
 def rows(
-    source: int, target: int, rules: Sequence[RuleInForce]
-) -> Iterator[tuple[int, int]]:
-    """Yield sources that the rules treat alike, with the targets that they reach."""
-    found = {(0, 0): source}
+    source: int, target: int, lists: Sequence[Sequence[RuleInForce]]
+) -> Iterator[list[tuple[int, int]]]:
+    """Yield for each list of rules the sources that they treat alike, with their targets.
+
+    The rules that all lists have, of many about all traffic most, are applied once.
+    """
+    if not lists:
+        return
+    of_all = set.intersection(*({*map(id, rules)} for rules in lists))
+    begun = {(0, 0): source}
+    _apply(begun, source, target, [r for r in lists[0] if id(r) in of_all])
+    for rules in lists:
+        found = dict(begun)
+        _apply(found, source, target, [r for r in rules if id(r) not in of_all])
+        yield [
+            (members, accepted & ~dropped)
+            for (accepted, dropped), members in found.items()
+        ]
+
+
+def _apply(
+    rows: dict[tuple[int, int], int],
+    source: int,
+    target: int,
+    rules: Iterable[RuleInForce],
+) -> None:
+    """Tell rows of sources apart by further rules, in whatever order these come."""
     for rule in rules:
         first, second = rule.sources.mask, rule.destinations.mask
         both = rule.rule.bidirectional
         for here, there in ((first, second), (second, first))[: 1 + both]:
             if here & source and there & target:
-                _split(found, here, there & target, accept=rule.rule.accept)
-    for (accepted, dropped), members in found.items():
-        yield members, accepted & ~dropped
+                _split(rows, here, there & target, accept=rule.rule.accept)
 
 
 def _split(

@@ -139,11 +139,12 @@ class _State:
         return matching(cut, {id_: self.filters[id_] for id_ in ids})
 
     def reached(
-        self, source: int, target: int, ids: Sequence[str]
-    ) -> list[tuple[int, int]]:
+        self, source: int, target: int, several: Sequence[Sequence[str]]
+    ) -> list[list[tuple[int, int]]]:
         # Counted, not timed: the same account gives the same answer anywhere.
-        self.work += len(ids)
-        return list(rows(source, target, [self.rules[id_] for id_ in ids]))
+        self.work += sum(map(len, several))
+        lists = [[self.rules[id_] for id_ in ids] for ids in several]
+        return list(rows(source, target, lists))
 
     def _parts(self, entry: RuleInForce) -> Iterator[tuple[str, RuleInForce]]:
         """Yield a rule, in two where it opens other ports on peers than behind them."""
@@ -177,11 +178,12 @@ def _shift(old: _State, new: _State, pair: tuple[str, str], touched: set[str]) -
         if not touched.isdisjoint(key[0] + key[1]):
             alike[key].append(packets)
     gained, lost = _Tally(), _Tally()
-    for (first, second), packets_alike in alike.items():
-        was, is_ = (
-            old.reached(source, target, first),
-            new.reached(source, target, second),
-        )
+    first, second = [key[0] for key in alike], [key[1] for key in alike]
+    before, after = (
+        old.reached(source, target, first),
+        new.reached(source, target, second),
+    )
+    for packets_alike, was, is_ in zip(alike.values(), before, after, strict=True):
         gained.add(_more(was, is_), packets_alike)
         lost.add(_more(is_, was), packets_alike)
     ends = (old.subject(id_) or new.subject(id_) for id_ in pair)
