@@ -1,5 +1,6 @@
 """Connections with an end: to others' servers, which may talk as slowly as they like."""
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ class TooLate(TimeoutError):
 
 @contextmanager
 def cut_after(seconds: float) -> Iterator[Watch]:
-    """Yield what is to be called with each connection of a block; cut them after a while.
+    """Yield what is called with each new connection of a block; cut them after a while.
 
     A socket's own timeout begins anew with every byte: who drips could hold a reader for
     days. A block that was cut ends with TooLate, whatever it came to.
@@ -22,20 +23,17 @@ def cut_after(seconds: float) -> Iterator[Watch]:
     watched: list[socket.socket] = []
     late = Event()
 
-    def shut(connection: socket.socket) -> None:
-        with suppress(OSError):
-            # Past TLS, whose own method takes its state from under the sender.
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)
-
     def cut() -> None:
         late.set()
         for connection in watched:
-            shut(connection)
+            with suppress(OSError):  # nobody is there any more
+                connection.shutdown(socket.SHUT_RDWR)
 
     def watch(connection: socket.socket) -> None:
-        watched.append(connection)
+        # By a descriptor of its own: TLS, from its handshake on, takes over the other.
+        watched.append(socket.socket(fileno=os.dup(connection.fileno())))
         if late.is_set():  # it may have come too late for the cut
-            shut(connection)
+            cut()
 
     text = f"took longer than {seconds:.0f} s"
     timer = Timer(seconds, cut)
@@ -50,5 +48,7 @@ def cut_after(seconds: float) -> Iterator[Watch]:
         raise TooLate(text) from error
     finally:
         timer.cancel()
+        for connection in watched:
+            connection.close()
     if late.is_set():  # what was cut looks like an end to who reads
         raise TooLate(text)

@@ -177,6 +177,49 @@ def test_provider_that_drips_is_cut_and_told_in_the_log(
     assert ("took longer" in caplog.text) == (kind != "refusal")
 
 
+TLS_RECORD = b"\x16\x03\x03\x10\x00"
+"""The head of a long one."""
+
+
+@pytest.mark.parametrize(
+    ("text", "by_proxy"), [(TLS_RECORD, False), (b"HTTP/1.1 200 OK\r\nX: ", True)]
+)
+def test_provider_that_drips_before_it_is_asked_is_cut(
+    *, monkeypatch: pytest.MonkeyPatch, text: bytes, by_proxy: bool
+):
+    monkeypatch.setattr("meshmgmt.accounts.oidc.provider.TIMEOUT_SECONDS", 0.3)
+    with saying(text, dripping=True) as url:
+        monkeypatch.setenv("https_proxy", url if by_proxy else "")
+        asked = "https://idp.test" if by_proxy else url.replace("http", "https")
+        with pytest.raises(Unavailable, match="not available now") as caught:
+            fetch_json(asked)
+    assert "took longer" in str(caught.value.__cause__)
+
+
+def test_all_addresses_of_the_provider_share_its_time(
+    running: RunningProvider, monkeypatch: pytest.MonkeyPatch
+):
+    connect, waits = socket.create_connection, list[float]()
+    away: OSError = TimeoutError("away")
+
+    def dropping(address: tuple[str, int], timeout: float) -> socket.socket:
+        waits.append(timeout)
+        if len(waits) % 3:
+            raise away
+        return connect(address, timeout)
+
+    [found] = socket.getaddrinfo("127.0.0.1", running.port, type=socket.SOCK_STREAM)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [found] * 3)
+    monkeypatch.setattr(socket, "create_connection", dropping)
+    assert Provider(running.issuer).metadata()
+    assert sum(waits[:2]) < 5.0
+    away = ConnectionRefusedError("not there")
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [found] * 2)
+    with pytest.raises(Unavailable) as caught:
+        fetch_json(running.issuer)
+    assert caught.value.__cause__ is not None
+
+
 def test_provider_leads_nobody_elsewhere_with_a_secret_nor_to_plain_http():
     def moved(url: str) -> bytes:
         return f"HTTP/1.1 302 Found\r\nLocation: {url}\r\n\r\n".encode()

@@ -7,6 +7,7 @@ import hashlib
 import http.client
 import json
 import logging
+import socket
 import threading
 import time
 import urllib.error
@@ -15,6 +16,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import jwt
@@ -22,6 +24,7 @@ from django.core.cache import cache
 
 from meshmgmt.accounts.tokens import INVALID
 from meshmgmt.core.addresses import is_safe_url
+from meshmgmt.core.clock import seconds_left
 from meshmgmt.core.deadlines import Watch, cut_after
 from meshmgmt.core.errors import Unauthenticated, Unavailable
 from meshmgmt.core.printable import printable
@@ -93,14 +96,38 @@ def _answer(request: urllib.request.Request, watch: Watch) -> Any:
 
 
 def _watched(kind: type[http.client.HTTPConnection], watch: Watch) -> Any:
-    """Return connections of a kind that show their socket once they are there."""
+    """Return connections of a kind that show their socket as soon as it is there.
+
+    Before anything is said on it: to a proxy, and of TLS.
+    """
 
     class Watched(kind):  # type: ignore[valid-type, misc]
         def connect(self) -> None:
+            self._create_connection = partial(_connection, watch)
             super().connect()
-            watch(self.sock)
 
     return Watched
+
+
+def _connection(
+    watch: Watch, address: tuple[str, int], timeout: float, source: None = None
+) -> socket.socket:
+    """Return a connection to the first address of a name that answers, in time for all."""
+    deadline = time.monotonic() + timeout
+    found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    failure = OSError("no address")
+    for tried, (*_, target) in enumerate(found):
+        # A part of what is left for each: of those that are away the last may be there.
+        patience = seconds_left(deadline) / (len(found) - tried)
+        try:
+            made = socket.create_connection((str(target[0]), address[1]), patience)
+        except OSError as error:
+            failure = error
+            continue
+        made.settimeout(seconds_left(deadline))
+        watch(made)
+        return made
+    raise failure
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -78,16 +78,28 @@ def _embedded(address: Address) -> Iterator[Address | None]:
 @contextmanager
 def connected(host: str, port: int, *, tls: bool) -> Iterator[socket.socket]:
     """Yield a connection to a receiver, and close it. Raises NotDelivered, OSError."""
-    connection = _connection(host, port, tls=tls)
+    plain = _connection(host, port)
     try:
-        with closing(connection), cut_after(WHOLE_SECONDS) as watch:
-            watch(connection)
-            yield connection
+        with cut_after(WHOLE_SECONDS) as watch:
+            watch(plain)
+            with closing(_secured(plain, host) if tls else plain) as connection:
+                connection.settimeout(ANSWER_SECONDS)
+                yield connection
     except TooLate as error:
         raise NotDelivered(f"the receiver {error}") from error
 
 
-def _connection(host: str, port: int, *, tls: bool) -> socket.socket:
+def _secured(plain: socket.socket, host: str) -> socket.socket:
+    # By the name that was asked for; the address was only the way.
+    context = ssl.create_default_context()
+    try:
+        return context.wrap_socket(plain, server_hostname=host)
+    except BaseException:
+        plain.close()
+        raise
+
+
+def _connection(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # an empty label, or one of more than 63 characters
@@ -105,17 +117,7 @@ def _connection(host: str, port: int, *, tls: bool) -> socket.socket:
             f"{host} leads into an internal network: SVC_DELIVERY_ALLOWED_NETWORKS"
             " does not allow it"
         )
-    connection = _first(addresses, port)
-    try:
-        if tls:
-            # By the name that was asked for; the address was only the way.
-            context = ssl.create_default_context()
-            connection = context.wrap_socket(connection, server_hostname=host)
-        connection.settimeout(ANSWER_SECONDS)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return _first(addresses, port)
 
 
 def _first(addresses: list[str], port: int) -> socket.socket:
