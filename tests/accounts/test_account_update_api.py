@@ -1,5 +1,6 @@
 """The account and its settings over HTTP."""
 
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -129,6 +130,23 @@ def test_every_setting_can_be_changed(api: Api, one: str):
     assert set(settings["extra"]) == set(EXTRA_SETTINGS)
     shown = ok(api.put(one, {"settings": settings}))["settings"]
     assert {name: shown[name] for name in settings} == settings
+
+
+def test_groups_with_ipv6_bring_a_range_where_nothing_is_said_of_one(
+    api: Api, one: str
+):
+    group_id = Group.objects.create(name="team").pk
+    ok(api.put(one, {"settings": {"network_range_v6": ""}}))
+    none = {"ipv6_enabled_groups": [group_id], "network_range_v6": ""}
+    assert ok(api.put(one, {"settings": none}))["settings"]["network_range_v6"] == ""
+    asked = {"settings": {"ipv6_enabled_groups": [group_id]}}
+    foreseen = ok(api.put(f"{one}?dry_run=true", asked))
+    assert current(api)["settings"]["network_range_v6"] == ""
+    drawn = ok(api.put(one, asked))["settings"]["network_range_v6"]
+    assert ip_network(drawn).subnet_of(ip_network("fd00::/8"))  # type: ignore[arg-type]
+    assert drawn in str(foreseen)
+    ok(api.put(one, {"settings": {"ipv6_enabled_groups": []}}))
+    assert ok(api.put(one, asked))["settings"]["network_range_v6"] == drawn
 
 
 EXTRA = "network_traffic_logs_groups"

@@ -51,25 +51,6 @@ def member(six: Group) -> Peer:
     return made
 
 
-def test_first_groups_bring_a_range_where_there_is_none():
-    one, made = peer(), group("six")
-    change_groups_of_peers([one.pk], join=[made.pk])
-    settings(network_range_v6="")
-    settings(network_range_v6="", ipv6_enabled_groups=[made.pk])
-    assert ipv6(one) is None  # as it was said
-    settings(ipv6_enabled_groups=[])
-    trail = Trail()
-    drawn = settings(ipv6_enabled_groups=[made.pk]).network_range_v6
-    assert ipaddress.IPv6Network(drawn).subnet_of(ipaddress.IPv6Network("fd00::/8"))
-    assert has_ipv6(one, drawn)
-    assert "account.network.range.update" in trail.codes
-    settings(network_range_v6="")
-    settings(ipv6_enabled_groups=[made.pk])
-    assert ipv6(one) is None  # these are not the first
-    settings(ipv6_enabled_groups=[])
-    assert settings(ipv6_enabled_groups=[made.pk]).network_range_v6 == drawn
-
-
 def test_member_gets_an_address_and_loses_it_on_leaving(six: Group):
     one = peer()
     trail = Trail()

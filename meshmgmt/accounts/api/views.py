@@ -26,7 +26,7 @@ from meshmgmt.accounts.selectors import (
     token_rows,
     user_rows,
 )
-from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.account import account_update, range_for_groups
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.userchanges import (
     check_own_password,
@@ -237,7 +237,7 @@ class AccountView(ApiView):
         settings = self.validated(bodies.AccountRequestSerializer)["settings"]
         extra = settings.pop("extra", {})
         try:
-            account_update(settings={**settings, **extra})
+            account_update(settings={**range_for_groups(settings), **settings, **extra})
         except ServiceError as error:
             if not error.errors:
                 raise

@@ -139,6 +139,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         secret = req.data is not None or req.has_header("Authorization")
         if secret or not is_safe_url(args[-1]):
             return None  # it counts as a refusal
+        args[0].close()  # or urllib reads its body, however long
         return super().redirect_request(req, *args)
 
 

@@ -79,10 +79,13 @@ def drawn_range_v6(seed: str | None = None) -> str:
     return str(ipaddress.IPv6Network((prefix << 64, 64)))
 
 
-def _range_for_groups(account: Account, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the range that the first groups with IPv6 bring to an account without one."""
-    first = settings.get("ipv6_enabled_groups") and not account.ipv6_enabled_groups
-    if not first or account.network_range_v6:
+def range_for_groups(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the range that groups with IPv6 bring to an account that has none.
+
+    To be asked for what a client says, which need not know that one is needed.
+    """
+    account = ensure_account()
+    if account.network_range_v6 or not settings.get("ipv6_enabled_groups"):
         return {}
     # The same each time: a write does what its plan said.
     return {"network_range_v6": drawn_range_v6(account.pk)}
@@ -91,17 +94,15 @@ def _range_for_groups(account: Account, settings: Mapping[str, Any]) -> dict[str
 def account_update(*, settings: dict[str, Any]) -> Account:
     """Change the given settings; what is not given keeps its value.
 
-    Peers outside of a new range get other addresses; the first groups that have IPv6 bring
-    a range where nothing is said of one. Where propagation of groups begins, peers join the
-    auto-groups of their owners and leave none. Raises InvalidArgument, also
+    Peers outside of a new range get other addresses; where propagation of groups begins,
+    peers join the auto-groups of their owners and leave none. Raises InvalidArgument, also
     for a DNS domain that a zone has.
     """
     if unknown := settings.keys() - WRITABLE:
         raise ValueError(f"not settings of the account: {', '.join(sorted(unknown))}")
     with account_write():
         account = ensure_account()
-        stored = {name: getattr(account, name) for name in WRITABLE}
-        wanted = {**stored, **_range_for_groups(account, settings), **settings}
+        wanted = {name: getattr(account, name) for name in WRITABLE} | settings
         raise_field_errors(settings_errors(wanted))
         # Only right values have a canonical form, and rooms above compare by that.
         wanted = canonical_settings(wanted)
