@@ -17,6 +17,7 @@ from meshmgmt.core.transactions import account_write
 
 TEMPLATE: Final = "admin/bulk_confirmation.html"
 MOST: Final = 500
+TOO_MANY: Final = f"choose at most {MOST} at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class BulkAction:
 def refuse_too_many(chosen: QuerySet[Any]) -> None:
     """Raise InvalidArgument for so many that others would wait long for the write lock."""
     if chosen.count() > MOST:
-        raise InvalidArgument(f"choose at most {MOST} at once")
+        raise InvalidArgument(TOO_MANY)
 
 
 def _counted(pages: Any, rows: list[Any]) -> str:

@@ -53,6 +53,10 @@ def test_more_than_500_at_once_are_refused_before_anything_is_tried(
     trail = Trail()
     answer = client.post("/admin/inventory/peer/", form)
     assert "choose at most 500 at once" in texts_of(answer)
+    form["action"] = "delete_selected"
+    for sent in (form, form | {"post": "yes"}):
+        answer = client.post("/admin/inventory/peer/", sent)
+        assert "choose at most 500 at once" in said(answer)
     assert trail.codes == []
 
 
