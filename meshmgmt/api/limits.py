@@ -110,7 +110,7 @@ class Limiter:
     def _left(self, hand: _Hand) -> float:
         """Return the seconds for which a hand is good; 0 once the clock was set back."""
         left = hand.until - time.time()
-        return left if 0 < left <= 2 * self.limit.memory else 0.0
+        return left if 0 < left <= self.limit.longest_wait else 0.0
 
     def _keep(self, key: str, given: Grant) -> None:
         """Take in a batch, whose first permit is used already, or a refusal."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 PERIODS: Final = 30
+APART: Final = 60.0
+"""Seconds by which the clocks of hosts may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,16 @@ class Limit:
     def memory(self) -> float:
         """Seconds after which a permit counts no more."""
         return self.seconds + self.period
+
+    @property
+    def ahead(self) -> float:
+        """Seconds from now up to which permits may have been given already."""
+        return max(self.seconds, APART)
+
+    @property
+    def longest_wait(self) -> float:
+        """Seconds that nobody waits any longer."""
+        return self.ahead + self.memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +62,11 @@ def grant(
     period = int(now / limit.period)
     # Of hosts whose clocks differ what counts may lie ahead, but not what was counted by
     # a clock that has been set back since.
+    ahead = limit.ahead / limit.period
     recent = {
         each: count
         for each, count in used.items()
-        if abs(int(each) - period) <= PERIODS
+        if -PERIODS <= int(each) - period <= ahead
     }
     permits = max(0, min(wanted, limit.count - owed - sum(recent.values())))
     if permits + owed:
