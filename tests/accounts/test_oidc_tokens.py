@@ -149,9 +149,12 @@ def saying(text: bytes, *, dripping: bool = False) -> Iterator[str]:
         serving.join()
 
 
-def test_provider_that_does_not_speak_http_is_unavailable():
+@pytest.mark.parametrize(
+    "text", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000]
+)
+def test_provider_that_says_what_cannot_be_read_is_unavailable(text: bytes):
     unavailable = pytest.raises(Unavailable, match="not available now")
-    with saying(b"SSH-2.0-OpenSSH\r\n") as url, unavailable:
+    with saying(text) as url, unavailable:
         fetch_json(url)
 
 

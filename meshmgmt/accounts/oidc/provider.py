@@ -75,7 +75,8 @@ def fetch_json(
     try:
         with cut_after(TIMEOUT_SECONDS) as watch:
             return _answer(request, watch)
-    except (OSError, ValueError, http.client.HTTPException) as error:
+    # Too deep to be read is what cannot be read.
+    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         idp.request_failed()
         raise Unavailable(UNREACHABLE) from error
 

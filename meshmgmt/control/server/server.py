@@ -144,7 +144,7 @@ class PeerServer:
         Raises CannotListen.
         """
         self._listen()
-        self.keys_told = await asyncio.to_thread(sso.asked_keys_location)
+        await self._once(self._look_for_keys)  # the first maps shall say it
         # Those of a process of this number that was killed.
         figures.forget(self.config.runtime_dir, self.number)
         work = begun(self.hub.run(), self.jobs.run(), self._poll())
@@ -234,12 +234,15 @@ class PeerServer:
     async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         """Do some work over and over; a failure is logged and waits for the next round."""
         while True:
-            try:
-                await work()
-            except Exception as error:
-                name = getattr(work, "__name__", str(work)).strip("_")
-                tell_failure(_LOG, f"{name} failed", error)
+            await self._once(work)
             await asyncio.sleep(seconds)
+
+    async def _once(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception as error:
+            name = getattr(work, "__name__", str(work)).strip("_")
+            tell_failure(_LOG, f"{name} failed", error)
 
     async def _write_presence(self) -> None:
         # Taken at once: streams come and go while these are written.
