@@ -17,7 +17,6 @@ from meshmgmt.core.transactions import account_write
 
 TEMPLATE: Final = "admin/bulk_confirmation.html"
 MOST: Final = 500
-TOO_MANY: Final = f"choose at most {MOST} at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +93,15 @@ class BulkAction:
         return TemplateResponse(request, TEMPLATE, facts)
 
 
+def too_many() -> str:
+    """Say how many may be chosen."""
+    return f"choose at most {MOST} at once"
+
+
 def refuse_too_many(chosen: QuerySet[Any]) -> None:
     """Raise InvalidArgument for so many that others would wait long for the write lock."""
     if chosen.count() > MOST:
-        raise InvalidArgument(TOO_MANY)
+        raise InvalidArgument(too_many())
 
 
 def _counted(pages: Any, rows: list[Any]) -> str:

@@ -29,8 +29,8 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from meshmgmt.adminsite import home, menu, stale, trail
-from meshmgmt.adminsite.bulk import MOST, TOO_MANY, BulkAction
+from meshmgmt.adminsite import bulk, home, menu, stale, trail
+from meshmgmt.adminsite.bulk import BulkAction
 from meshmgmt.adminsite.fields import KeptField
 from meshmgmt.adminsite.lists import ListAdmin
 from meshmgmt.adminsite.look import spelt
@@ -309,8 +309,8 @@ class ServiceAdmin(ListAdmin):
         """Tell all that the deletion would do, or what forbids it."""
         chosen = list(objs)
         counts = {str(self.opts.verbose_name_plural): len(chosen)}
-        if len(chosen) > MOST:
-            return [], counts, set(), [TOO_MANY]
+        if len(chosen) > bulk.MOST:
+            return [], counts, set(), [bulk.too_many()]
         if request.POST.get("post"):  # what is about to be done was told before
             return [], counts, set(), []
 

@@ -99,10 +99,12 @@ def _user(row: Row, run: Run) -> str:
 
     Who was made by a command here has no name yet, and takes it over.
     """
+    user: User | None = None
     if row["is_service_user"]:
         terms = {"name": row["name"], "role": row["role"], "issued": _issued(row)}
-        return user_create(**terms, is_service_user=True).pk
-    user = User.objects.people().with_email(row["email"]).first()
+        user = user_create(**terms, is_service_user=True)
+    else:
+        user = User.objects.people().with_email(row["email"]).first()
     if user is None:
         user = user_create(
             email=row["email"],

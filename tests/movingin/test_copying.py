@@ -301,6 +301,11 @@ class TestRowsOfTheReference:
         assert [entry.kind for entry in report.left_out] == ["user's rights"]
         assert User.objects.get(email=ANN["email"]).is_blocked
 
+    def test_blocked_service_user_stays_blocked_too(self):
+        robot = {"name": "robot", "is_service_user": True, "is_blocked": True}
+        copied(user=[ANN | robot | {"auto_groups": ["g9"]}])
+        assert User.objects.get(name="robot").is_blocked
+
     def test_rights_that_follow_later_let_nobody_in_who_was_blocked_since(self):
         copied(user=[ANN | {"auto_groups": ["g1"]}])
         ann = User.objects.get(email=ANN["email"])

@@ -51,8 +51,8 @@ LISTENING_POLL_SECONDS: Final = 5.0
 PRESENCE_SECONDS: Final = 0.5
 """Together, for after a restart thousands connect within seconds."""
 JUDGE_SECONDS: Final = 10.0
-PROVIDER_SECONDS: Final = 10.0
 """Logins end by the clock, which changes no serial."""
+PROVIDER_SECONDS: Final = 10.0
 WAITING_SHOWN: Final = 1000
 """The file is read for each page that shows a peer."""
 
