@@ -1,6 +1,7 @@
 """Lists: their rows as files, chosen columns, views that each person keeps."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib import admin
@@ -76,6 +77,16 @@ def test_filters_and_search_hold_for_the_file_too(client: Client):
     wrong: Any = client.get(f"{PEERS}?export=json&connected__exact=x&no_field=1")
     assert wrong.status_code == 302
     assert wrong["Location"] == f"{PEERS}?e=1"
+
+
+@pytest.mark.parametrize("word", ["łódź", "SMÖRGÅS", "gRÖßE", "100%_", "größe 100"])
+def test_a_search_minds_the_case_of_no_letter(client: Client, word: str):
+    made = group("ŁÓDŹ smörgås Größe 100%_\\")
+    group("lodz smorgas Grösse 1000")
+    asked = {"q": word, "export": "json"}
+    assert [row["id"] for row in as_json(client, f"{GROUPS}?{urlencode(asked)}")] == [
+        made.pk
+    ]
 
 
 def test_the_members_of_a_group_are_given_alone(client: Client):
