@@ -305,12 +305,16 @@ class ServiceAdmin(ListAdmin):
         """Delete through the service. Raises ServiceError."""
         self.form.resource.delete(instance.pk)
 
+    def too_many(self, number: int) -> str:
+        """Say that so many rows are too many to be deleted at once, "" if they are not."""
+        return bulk.too_many() if number > bulk.MOST else ""
+
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Tell all that the deletion would do, or what forbids it."""
         chosen = list(objs)
         counts = {str(self.opts.verbose_name_plural): len(chosen)}
-        if len(chosen) > bulk.MOST:
-            return [], counts, set(), [bulk.too_many()]
+        if refusal := self.too_many(len(chosen)):
+            return [], counts, set(), [refusal]
         if request.POST.get("post"):  # what is about to be done was told before
             return [], counts, set(), []
 

@@ -8,14 +8,16 @@ import pytest
 from django.db import connection
 
 from dns.admin import zones as zone_pages
-from dns.models import Record
+from dns.models import Record, Zone
 from dns.services import zonefiles, zones
 from events.audit.emission import changes_written
 from events.models import AuditEvent
+from meshmgmt.adminsite import bulk
 from meshmgmt.core import transactions
 from meshmgmt.core.transactions import lock_held
 from tests.admin.signed_in import client_of
 from tests.api_client import Answer, Api
+from tests.dns.bodies import zone
 from tests.factories import Trail
 from tests.people import person
 from tests.resource_contract import ok
@@ -235,6 +237,21 @@ def test_the_admin_site_deletes_a_large_zone_in_pieces(
     assert trail.codes == ["dns.zone.record.delete"] * 16 + ["dns.zone.delete"]
     assert sum(written) == 17
     assert max(written) == AT_ONCE + 1
+
+
+def test_no_record_goes_of_zones_that_are_too_many_at_once(
+    api: Api, path: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bulk, "MOST", 1)
+    put(api, path, text_of("abcdefghij"))
+    ok(api.post(ZONES, zone(domain="z.test")))
+    client = client_of(person("network_admin"))
+    ids = list(Zone.objects.values_list("pk", flat=True))
+    chosen = {"action": "delete_selected", "_selected_action": ids}
+    for sent in (chosen, chosen | {"post": "yes"}):
+        page = client.post("/admin/dns/zone/", sent).content.decode()
+        assert "choose at most 1 at once" in page
+    assert len(held(api, path)) == 16
 
 
 def test_the_admin_site_tells_of_a_large_zone_without_trying(
