@@ -152,8 +152,9 @@ def _is_update(change: Change) -> bool:
 
 
 def _is_only_told(change: Change) -> bool:
-    if type(change.instance) not in (Group, *_WIDE, *_RULES, *_NAMES):
-        return False  # for others it is not said by the change what they touch
+    # The names of records are what is asked for, and others are not known by their change.
+    if type(change.instance) not in (Group, *_WIDE, *_RULES):
+        return False
     more = any(change.members.values()) or not TOLD.issuperset(change.changed_fields)
     return _is_update(change) and not more
 

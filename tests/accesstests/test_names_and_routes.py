@@ -140,6 +140,9 @@ WAYS: dict[str, Callable[[Api, World], Answer]] = {
     "management disabled": lambda api, world: api.put(
         "/api/dns/settings", {"disabled_management_groups": [world.staff.pk]}
     ),
+    "name of the record": lambda api, world: api.put(
+        record_of(api), RECORD | {"name": "other.corp.lan"}
+    ),
     "member without the zone": member_without_the_zone,
 }
 
