@@ -140,6 +140,9 @@ def test_groups_with_ipv6_bring_a_range_where_nothing_is_said_of_one(
     none = {"ipv6_enabled_groups": [group_id], "network_range_v6": ""}
     assert ok(api.put(one, {"settings": none}))["settings"]["network_range_v6"] == ""
     asked = {"settings": {"ipv6_enabled_groups": [group_id]}}
+    # As it was: nobody asks for more than was there.
+    assert ok(api.put(one, asked))["settings"]["network_range_v6"] == ""
+    ok(api.put(one, {"settings": {"ipv6_enabled_groups": []}}))
     foreseen = ok(api.put(f"{one}?dry_run=true", asked))
     assert current(api)["settings"]["network_range_v6"] == ""
     drawn = ok(api.put(one, asked))["settings"]["network_range_v6"]

@@ -202,18 +202,18 @@ def test_provider_that_drips_before_it_is_asked_is_cut(
 def test_all_addresses_of_the_provider_share_its_time(
     running: RunningProvider, monkeypatch: pytest.MonkeyPatch
 ):
-    connect, waits = socket.create_connection, list[float]()
+    connect, waits = socket.socket.connect, list[float]()
     away: OSError = TimeoutError("away")
 
-    def dropping(address: tuple[str, int], timeout: float) -> socket.socket:
-        waits.append(timeout)
+    def dropping(made: socket.socket, address: Any) -> None:
+        waits.append(made.gettimeout() or 0.0)
         if len(waits) % 3:
             raise away
-        return connect(address, timeout)
+        connect(made, address)
 
     [found] = socket.getaddrinfo("127.0.0.1", running.port, type=socket.SOCK_STREAM)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [found] * 3)
-    monkeypatch.setattr(socket, "create_connection", dropping)
+    monkeypatch.setattr(socket.socket, "connect", dropping)
     assert Provider(running.issuer).metadata()
     assert sum(waits[:2]) < 5.0
     away = ConnectionRefusedError("not there")

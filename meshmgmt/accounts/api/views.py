@@ -56,7 +56,7 @@ from meshmgmt.core.errors import (
 )
 from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation
-from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.core.transactions import account_write, read_snapshot
 
 
 @extend_schema_view(
@@ -237,7 +237,9 @@ class AccountView(ApiView):
         settings = self.validated(bodies.AccountRequestSerializer)["settings"]
         extra = settings.pop("extra", {})
         try:
-            account_update(settings={**range_for_groups(settings), **settings, **extra})
+            with account_write():
+                told = {**range_for_groups(settings), **settings, **extra}
+                account_update(settings=told)
         except ServiceError as error:
             if not error.errors:
                 raise

@@ -117,17 +117,19 @@ def _connection(
     deadline = time.monotonic() + timeout
     found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
     failure = OSError("no address")
-    for tried, (*_, target) in enumerate(found):
-        # A part of what is left for each: of those that are away the last may be there.
-        patience = seconds_left(deadline) / (len(found) - tried)
+    for tried, (family, kind, number, _, target) in enumerate(found):
+        made = socket.socket(family, kind, number)
         try:
-            made = socket.create_connection((str(target[0]), address[1]), patience)
+            # A part of what is left for each: the last may be the one that is there.
+            made.settimeout(seconds_left(deadline) / (len(found) - tried))
+            made.connect(target)
+            made.settimeout(seconds_left(deadline))
+            watch(made)
         except OSError as error:
+            made.close()
             failure = error
-            continue
-        made.settimeout(seconds_left(deadline))
-        watch(made)
-        return made
+        else:
+            return made
     raise failure
 
 

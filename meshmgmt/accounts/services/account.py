@@ -80,12 +80,15 @@ def drawn_range_v6(seed: str | None = None) -> str:
 
 
 def range_for_groups(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the range that groups with IPv6 bring to an account that has none.
+    """Return the range that other groups with IPv6 bring to an account that has none.
 
-    To be asked for what a client says, which need not know that one is needed.
+    To be asked for what a client says, which need not know that one is needed, in the
+    write that it is for.
     """
     account = ensure_account()
-    if account.network_range_v6 or not settings.get("ipv6_enabled_groups"):
+    groups = settings.get("ipv6_enabled_groups")
+    same = not groups or sorted(groups) == sorted(account.ipv6_enabled_groups)
+    if same or account.network_range_v6:
         return {}
     # The same each time: a write does what its plan said.
     return {"network_range_v6": drawn_range_v6(account.pk)}
