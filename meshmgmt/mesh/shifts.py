@@ -140,11 +140,11 @@ class _State:
 
     def reached(
         self, source: int, target: int, several: Sequence[Sequence[str]]
-    ) -> list[list[tuple[int, int]]]:
+    ) -> Iterator[list[tuple[int, int]]]:
         # Counted, not timed: the same account gives the same answer anywhere.
         self.work += sum(map(len, several))
         lists = [[self.rules[id_] for id_ in ids] for ids in several]
-        return list(rows(source, target, lists))
+        return rows(source, target, lists)
 
     def _parts(self, entry: RuleInForce) -> Iterator[tuple[str, RuleInForce]]:
         """Yield a rule, in two where it opens other ports on peers than behind them."""
