@@ -163,7 +163,8 @@ class Limiter:
         )
         if given.permits or owed:
             row.used = given.used
-            row.until = now + dt.timedelta(seconds=self.limit.memory)
+            # By the clock of any host.
+            row.until = now + dt.timedelta(seconds=self.limit.longest_wait)
             row.save(update_fields=["used", "until"])
         return given
 

@@ -185,7 +185,7 @@ class TestBatches:
     def test_counts_that_mean_nothing_are_forgotten(self, moment: Any):
         limiter = Limiter(Limit(5, 60), workers=1)
         limiter.take("k")
-        moment.shift(MINUTE)
+        moment.shift(2 * MINUTE)  # to another host whose clock is behind they mean much
         assert forget_used_permits() == 0
         moment.shift(MINUTE)
         assert forget_used_permits() == 1

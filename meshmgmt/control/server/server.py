@@ -144,7 +144,7 @@ class PeerServer:
         Raises CannotListen.
         """
         self._listen()
-        await self._once(self._look_for_keys)  # the first maps shall say it
+        await self._once(self._ask_for_keys)
         # Those of a process of this number that was killed.
         figures.forget(self.config.runtime_dir, self.number)
         work = begun(self.hub.run(), self.jobs.run(), self._poll())
@@ -278,6 +278,10 @@ class PeerServer:
             ),
             self.number,
         )
+
+    async def _ask_for_keys(self) -> None:
+        """Have the first maps say where they are."""
+        self.keys_told = await asyncio.to_thread(sso.asked_keys_location)
 
     async def _look_for_keys(self) -> None:
         # By none of the threads that others wait for: a provider may be silent for seconds.
