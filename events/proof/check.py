@@ -227,7 +227,9 @@ def _read(events: QuerySet[AuditEvent]) -> list[_Event]:
     except (*_GARBAGE, OperationalError):
         # One by one: what nobody can read must not hide what was done to others.
         ids = list(events.values_list("id", flat=True))
-        return [event for pk in ids for event in _alone(pk)]
+        found = [event for pk in ids for event in _alone(pk)]
+    # None is the end: where retention took all of them meanwhile, others may come next.
+    return found if found or not ids else _read(events)
 
 
 def _alone(pk: int) -> list[_Event]:

@@ -259,6 +259,27 @@ def test_what_the_database_itself_cannot_give_is_named_too(of_retention: bool):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_what_retention_takes_while_it_is_read_one_by_one_is_not_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    old, _ = write(4500, START), write(5)  # three batches, of which one is old as a whole
+    signed()
+    keep(monkeypatch, audit=30)
+    deep = "[" * 900 + "]" * 900
+    tamper("UPDATE events_auditevent SET meta = %s WHERE id = %s", deep, old[2500])
+    taken: list[Any] = []
+
+    def take(execute: Any, sql: str, values: Any, *rest: Any) -> Any:
+        if '"id" = ' in sql and values[0] in old and not taken:
+            taken.extend(race([retention.prune]))
+        return execute(sql, values, *rest)
+
+    with connection.execute_wrapper(take):
+        assert faults() == []
+    assert taken[0][0].rows == len(old)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_it_grows_right_while_others_write_and_grow():
     deeds = (lambda _: group_create(name=f"g{clock.now()}"), lambda _: heads.keep_up())
     with going_on(*deeds, *deeds):
