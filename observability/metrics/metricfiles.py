@@ -7,6 +7,7 @@ ever ran: `fold_dead` puts what they counted into one file per kind.
 """
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,9 @@ def share(directory: Path) -> None:
     """Let this process count in files; before prometheus_client is imported."""
     directory.mkdir(parents=True, exist_ok=True)
     os.environ[VARIABLE] = str(directory)
+    from observability.metrics import reserved  # noqa: PLC0415
+
+    reserved.use()
 
 
 def forget_dead(directory: Path) -> None:
@@ -93,20 +97,21 @@ def fold_dead(directory: Path) -> None:
 
 
 def _write_sum(path: Path, files: list[Path]) -> None:
-    from prometheus_client.mmap_dict import MmapedDict, mmap_key  # noqa: PLC0415
+    from prometheus_client.mmap_dict import mmap_key  # noqa: PLC0415
     from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
 
+    from observability.metrics.reserved import Reserved  # noqa: PLC0415
+
     path.unlink(missing_ok=True)
-    values = MmapedDict(str(path))
-    # Not accumulated: buckets are added up when they are read.
-    for metric in MultiProcessCollector.merge(map(str, files), accumulate=False):
-        for sample in metric.samples:
-            names, labels = list(sample.labels), list(sample.labels.values())
-            key = mmap_key(
-                metric.name, sample.name, names, labels, metric.documentation
-            )
-            values.write_value(key, sample.value, 0.0)
-    values.close()
+    with closing(Reserved(str(path))) as values:
+        # Not accumulated: buckets are added up when they are read.
+        for metric in MultiProcessCollector.merge(map(str, files), accumulate=False):
+            for sample in metric.samples:
+                names, labels = list(sample.labels), list(sample.labels.values())
+                key = mmap_key(
+                    metric.name, sample.name, names, labels, metric.documentation
+                )
+                values.write_value(key, sample.value, 0.0)
 
 
 def _owner(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Hosts on which a server runs, and on which none does."""
+"""Hosts on which a server runs, or none does, and small disks."""
 
 import os
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from django.conf import settings
 
 from meshmgmt.core import runtime
 from meshmgmt.core.runtime import ServerInfo
+from tests.observability.disks import mounted
 
 STARTED = 1_800_000_000
 
@@ -31,3 +32,9 @@ def serving(idle: Path) -> Iterator[Path]:
     runtime.write_json(idle / runtime.INFO, asdict(info))
     yield idle
     os.close(held)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted(tmp_path / "disk") as disk:
+        yield disk

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from observability.metrics import exposition, metricfiles
+from tests.observability.disks import filled
 
-# A process that counts, says so, and ends when its standard input does.
+# A process that counts, says so, counts more when it is told to, and ends when its
+# standard input does.
 WORKER = """
-import sys
+import os, pathlib, sys
+from observability.metrics import metricfiles
+metricfiles.share(pathlib.Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
 from observability.metrics import instruments
 requests = instruments.counter("management.http.request.counter.total")
 named = instruments.counter("management.http.request.counter")
@@ -25,7 +29,10 @@ for n in range(int(sys.argv[1])):
     duration.labels("/api/groups", "GET").observe(n % 20)
 streams.set(3)
 print("counted", flush=True)
-sys.stdin.read()
+for line in sys.stdin:
+    for n in range(int(line)):
+        named.labels(f"/of/many/{n}", "GET").inc()
+    print("counted", flush=True)
 """
 
 
@@ -43,6 +50,13 @@ class Worker:
     def counted(self) -> None:
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == b"counted\n"
+
+    def count_more(self, names: int) -> None:
+        """Have it count under new names, each of which takes room in its files."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"%d\n" % names)
+        self.process.stdin.flush()
+        self.counted()
 
     def kill(self) -> int:
         self.process.kill()
@@ -167,6 +181,33 @@ def test_folded_values_do_not_grow_with_workers_that_ended(directory: Path):
     shutil.copy(directory / "counter_folded.db", directory / "counter_999999999.db")
     metricfiles.fold_dead(directory)
     assert sum(path.stat().st_size for path in directory.glob("*.db")) == size
+
+
+@pytest.mark.slow
+def test_processes_count_in_memory_while_the_disk_is_full(small_disk: Path):
+    directory = small_disk / "metrics"
+    before = Worker(directory, 10)
+    before.counted()
+    filler = filled(small_disk)
+    during = Worker(directory, 20)
+    during.counted()
+    for worker in (before, during):
+        worker.count_more(1000)
+    assert value(text(directory), TOTAL) == 10
+    filler.unlink()
+    after = Worker(directory, 5)
+    after.counted()
+    after.count_more(1000)
+    assert value(text(directory), TOTAL) == 15
+    assert during.kill()
+    assert before.kill()
+    metricfiles.fold_dead(directory)
+    assert value(text(directory), TOTAL) == 15
+    filled(small_disk)
+    after.kill()
+    with pytest.raises(OSError, match="No space"):
+        metricfiles.fold_dead(directory)
+    assert value(text(directory), TOTAL) == 15
 
 
 class Killed(BaseException):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
+from tests.observability.disks import filled
 from tests.postgresql import Cluster, running_cluster
-from tests.programs import ran
 from tests.runfolder import clean_environ
 from tests.servers import Server
 from tests.waiting import until
@@ -95,32 +95,12 @@ def test_details_are_for_tokens_that_may_read_events(draining: Server):
     assert draining.token not in draining.printed()
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 24 MiB."""
-    mount = tmp_path / "disk"
-    mount.mkdir()
-    made = ran("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", mount)
-    if made.returncode != 0:
-        pytest.skip("mounting a file system needs root")
-    try:
-        yield mount
-    finally:
-        subprocess.run(["umount", "-l", str(mount)], check=True)
-
-
 @pytest.mark.slow
-def test_a_full_disk_makes_the_server_unready_and_back(
-    tmp_path: Path, small_disk: Path
-):
-    runtime = str(tmp_path / "run")
-    with Server(small_disk, SVC_RUNTIME_DIR=runtime, SVC_WORKERS="2") as server:
+def test_a_full_disk_makes_the_server_unready_and_back(small_disk: Path):
+    with Server(small_disk, SVC_WORKERS="2") as server:
         assert server.get("/readyz").status == 200
         before = server.value("management_http_request_counter_total")
-        filler = small_disk / "filler"
-        with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No"):
-            while True:
-                file.write(bytes(4096))
+        filler = filled(small_disk)
         for _ in range(3):
             reply = server.get("/readyz")
             assert reply.status == 503

@@ -1,0 +1,86 @@
+"""Files of figures whose blocks are there before anything is written into them.
+
+The library maps files into memory that are larger than what was written: who writes on
+into such a hole while the disk is full is killed (SIGBUS).
+
+To be imported once `PROMETHEUS_MULTIPROC_DIR` is set, for the library is.
+"""
+
+import errno
+import os
+from typing import Any, Final
+
+from prometheus_client import mmap_dict, values
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_FIRST_BYTES: Final = 1 << 16
+_BESIDE: Final = 64
+"""More bytes than a value takes beside its key."""
+
+
+_MmapedDict: Any = mmap_dict.MmapedDict
+
+
+class Reserved(_MmapedDict):  # type: ignore[misc]
+    """Raises OSError where the disk is full: when it is made, or takes in another key."""
+
+    def __init__(self, filename: str) -> None:
+        with open(filename, "ab") as file:  # noqa: PTH123 - a text, as the library has it
+            _reserve(file.fileno(), _FIRST_BYTES)
+        super().__init__(filename)
+
+    def _init_value(self, key: str) -> None:
+        needed = self._used + len(key.encode()) + _BESIDE
+        if needed > self._capacity:
+            # As the library does, which then finds the file as large as it makes it.
+            _reserve(self._f.fileno(), self._capacity * 2)
+        super()._init_value(key)
+
+
+class Shared(Reserved):
+    """What one process counts: in memory, where no scrape sees it, while the disk is full.
+
+    What the file holds by then stays there for as long as the process lives.
+    """
+
+    def __init__(self, filename: str) -> None:
+        try:
+            super().__init__(filename)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            self._go_into_memory(b"")
+
+    def _init_value(self, key: str) -> None:
+        try:
+            super()._init_value(key)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            # Nothing is logged: log lines are counted, and the caller has the lock.
+            counted = self._m[: self._used]
+            self.close()
+            self._go_into_memory(counted)
+            super()._init_value(key)
+
+    def _go_into_memory(self, counted: bytes) -> None:
+        descriptor = os.memfd_create("figures")
+        os.write(descriptor, counted)
+        super().__init__(f"/proc/self/fd/{descriptor}")
+        os.close(descriptor)
+
+
+def use() -> None:
+    """Have the library keep values so; it asks nobody what it keeps them in."""
+    library: Any = values
+    library.MmapedDict = Shared
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Have the disk set blocks aside for so much of a file. Raises OSError when full."""
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+        # A file system that cannot do that: the file is as it would be without.
