@@ -139,7 +139,7 @@ class ObservabilityMiddleware:
         facts = {
             "method": request.method,
             "path": request.get_full_path(),
-            "source": request.META.get("REMOTE_ADDR", ""),
+            "source": context.current().source_address,
         }
         if self.log_all:
             HTTP_LOG.info("HTTP request", extra=facts)

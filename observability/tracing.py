@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 import meshmgmt
-from meshmgmt.api.middleware import is_trusted_proxy
+from meshmgmt.api.middleware import from_trusted_proxy
 from meshmgmt.core import context
 from observability.middleware import endpoint_of, method_of
 
@@ -79,7 +79,7 @@ class TracingMiddleware:
 
 def _parent(request: HttpRequest) -> Context:
     """Return the caller's trace, which counts from trusted proxies alone."""
-    if not is_trusted_proxy(str(request.META.get("REMOTE_ADDR", ""))):
+    if not from_trusted_proxy(request):
         return Context()
     carrier = {
         name: request.headers[name]

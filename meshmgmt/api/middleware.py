@@ -30,7 +30,7 @@ from meshmgmt.api.pages import (
 )
 from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.api.requests import discard_rest
-from meshmgmt.core import context
+from meshmgmt.core import addresses, context
 from meshmgmt.core.context import Actor, RequestContext, account_id, known_account_id
 from meshmgmt.core.errors import NotFound, ServiceError, TooManyRequests
 from meshmgmt.core.ids import new_id
@@ -65,17 +65,28 @@ _PREFLIGHT_SECONDS: Final = 600
 
 def source_address(request: HttpRequest) -> str:
     """Return the client's address; forwarded ones count from trusted proxies alone."""
-    address = str(request.META.get("REMOTE_ADDR", ""))
-    return forwarded_address(address, request.headers.get("X-Forwarded-For", ""))[:64]
+    hops = request.headers.get("X-Forwarded-For", "")
+    return forwarded_address(_connected(request), hops)
+
+
+def _connected(request: HttpRequest) -> str:
+    """Return the address of who is connected, "" for a unix socket."""
+    return addresses.written(str(request.META.get("REMOTE_ADDR", "")))
+
+
+def from_trusted_proxy(request: HttpRequest) -> bool:
+    """Tell whether what a request says of the client's own counts."""
+    return is_trusted_proxy(_connected(request))
 
 
 def forwarded_address(address: str, forwarded: str) -> str:
     """Return who is behind the trusted proxies that `address` and `forwarded` name."""
     # From the end, where our proxies write: what stands before, clients may make up.
-    for hop in reversed([hop.strip() for hop in forwarded.split(",") if hop.strip()]):
-        if not is_trusted_proxy(address):
+    for hop in reversed(forwarded.split(",")):
+        behind = addresses.written(hop)
+        if not (behind and is_trusted_proxy(address)):
             break
-        address = hop
+        address = behind
     return address
 
 
@@ -84,10 +95,7 @@ def is_trusted_proxy(address: str) -> bool:
     networks = settings.SVC.trusted_proxies
     if not networks:
         return False
-    try:
-        parsed = ipaddress.ip_address(address or "127.0.0.1")
-    except ValueError:
-        return False
+    parsed = ipaddress.ip_address(address or "127.0.0.1")
     return any(parsed in network for network in networks)
 
 
@@ -105,7 +113,10 @@ class RequestContextMiddleware(_Wrapped):
         """Run the request in a context of its own."""
         claimed = request.headers.get("X-Request-Id", "")
         claimed = claimed if REQUEST_ID.fullmatch(claimed) else ""
-        trusted = is_trusted_proxy(str(request.META.get("REMOTE_ADDR", "")))
+        trusted = from_trusted_proxy(request)
+        if trusted and request.headers.get("X-Forwarded-Proto") == "https":
+            # Gunicorn believes those of its own host alone.
+            request.META["wsgi.url_scheme"] = "https"
         request_id = claimed if claimed and trusted else new_id()
         facts = RequestContext(
             request_id=request_id,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError
+from django.test import Client
 
 from events.api import audit
 from events.api.audit import HEAD_HEADER
@@ -139,6 +140,43 @@ def test_request_id_is_taken_over_from_a_trusted_proxy_alone(
     answer = api.get(PATH, **{"X-Request-Id": "chosen-by-it"})
     taken_over = answer.headers["X-Request-Id"] == "chosen-by-it"
     assert taken_over is bool(networks)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ("127.0.0.1", "192.0.2.7", "192.0.2.7"),
+        ("::ffff:127.0.0.1", "192.0.2.7", "192.0.2.7"),
+        ("127.0.0.1", "192.0.2.7:40001", "192.0.2.7"),
+        ("127.0.0.1", "192.0.2.7, ::ffff:127.0.0.9", "192.0.2.7"),
+        ("127.0.0.1", "6.6.6.6, [2001:db8::1]:443", "2001:db8::1"),
+        ("127.0.0.1", "6.6.6.6, unknown", "127.0.0.1"),
+        ("127.0.0.1", "", "127.0.0.1"),
+        ("198.51.100.1", "192.0.2.7", "198.51.100.1"),
+        ("", "192.0.2.7", "192.0.2.7"),
+    ],
+)
+def test_trusted_proxies_name_the_client_to_the_trail_and_the_log(
+    api: Api, settings, log_scan: LogScan, told: tuple[str, str, str]
+):
+    connected, forwarded, client = told
+    settings.SVC = replace(settings.SVC, trusted_proxies=LOOPBACK)
+    api.client.defaults["REMOTE_ADDR"] = connected
+    answer = api.post("/api/groups", {"name": "team"}, **{"X-Forwarded-For": forwarded})
+    request_id = answer.headers["X-Request-Id"]
+    event = AuditEvent.objects.get(request_id=request_id)
+    assert event.source_address == client
+    lines = [line for line in log_scan.lines if request_id in line and "source" in line]
+    assert len(lines) == 2
+    assert all(f'"source":"{client}"' in line for line in lines)
+
+
+@pytest.mark.parametrize("networks", [(), LOOPBACK])
+def test_https_is_what_trusted_proxies_alone_say(settings, networks: Any):
+    settings.SVC = replace(settings.SVC, trusted_proxies=networks)
+    browser = Client(headers={"X-Forwarded-Proto": "https"})
+    browser.get("/admin/login/")
+    assert bool(browser.cookies["csrftoken"]["secure"]) is bool(networks)
 
 
 @pytest.mark.parametrize("networks", [(), LOOPBACK])

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.core.addresses import site
 from meshmgmt.core.slidingwindow import PERIODS, Limit, grant
 
 LIMITS = st.builds(
@@ -82,17 +81,3 @@ def test_nobody_waits_long_for_a_clock_that_was_set_back(limit: Limit, back: flo
     wait = grant(limit, ahead.used, now=now, wanted=1).wait
     assert wait <= limit.longest_wait
     assert grant(limit, ahead.used, now=now + wait + 1e-5, wanted=1).permits == 1
-
-
-@pytest.mark.parametrize(
-    ("address", "counted"),
-    [
-        ("192.0.2.1", "192.0.2.1"),
-        ("::ffff:192.0.2.1", "192.0.2.1"),
-        ("2001:db8::1:2:3:4", "2001:db8::"),
-        ("", ""),
-        ("unix", "unix"),
-    ],
-)
-def test_an_ipv6_site_counts_as_one_address(address: str, counted: str):
-    assert site(address) == counted

@@ -6,7 +6,6 @@ decision about that very peer. Trouble that passes is UNAVAILABLE; agents try ag
 
 import asyncio
 import functools
-import ipaddress
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
@@ -19,6 +18,7 @@ from google.protobuf.message import DecodeError
 from meshmgmt.api.middleware import forwarded_address
 from meshmgmt.control.services.refusals import Busy, Refused
 from meshmgmt.core import context as facts
+from meshmgmt.core.addresses import written
 from meshmgmt.core.errors import Unavailable, first_line
 from meshmgmt.core.ids import new_id
 
@@ -97,14 +97,11 @@ def source_of(context: Context) -> str:
     """Return the caller's IP address, "" when unknown; trusted proxies may name it."""
     # gRPC writes the brackets of IPv6 as %5B and %5D.
     kind, _, rest = unquote(context.peer()).partition(":")
-    address = rest.rpartition(":")[0].strip("[]") if kind in {"ipv4", "ipv6"} else ""
+    address = written(rest) if kind in {"ipv4", "ipv6"} else ""
     said = metadata_of(context)
-    hops = said.get("x-forwarded-for") or said.get("x-real-ip", "")
-    behind = forwarded_address(address, hops)
-    try:
-        return str(ipaddress.ip_address(behind))
-    except ValueError:
-        return address
+    return forwarded_address(
+        address, said.get("x-forwarded-for") or said.get("x-real-ip", "")
+    )
 
 
 def metadata_of(context: Context) -> dict[str, str]:
