@@ -131,9 +131,9 @@ def _postgresql(text: str) -> str:
 
 
 def _database(text: str) -> str:
-    if text == SQLITE:
+    if text in {SQLITE, f"{SQLITE}:memory:"}:
         raise ValueError(f"this names no file: {SQLITE}PATH")
-    if re.match(rf"{SQLITE}|$", text):
+    if not text or text.startswith(SQLITE):
         return text
     if not re.match(r"postgres(ql)?://", text):
         raise ValueError(f"this does not begin postgresql:// or {SQLITE}")
@@ -142,12 +142,16 @@ def _database(text: str) -> str:
 
 def parse_bind(text: str) -> str:
     """Return `HOST:PORT` or `unix:PATH` unchanged. Raises ValueError."""
-    if re.fullmatch(r"unix:.+", text):
+    if re.fullmatch(r"unix:.+", text) or _is_host_with_port(text):
         return text
-    host, _, port = text.rpartition(":")
-    if not host or not _is_port(port):
-        raise ValueError(f"{text!r} is not HOST:PORT or unix:PATH")
-    return text
+    raise ValueError(
+        f"{text!r} is not HOST:PORT (an address of IPv6 in brackets) or unix:PATH"
+    )
+
+
+def _is_host_with_port(text: str) -> bool:
+    match = re.fullmatch(_HOST, text)
+    return match is not None and _is_port(match["port"])
 
 
 def _email(text: str) -> str:
@@ -157,15 +161,14 @@ def _email(text: str) -> str:
 
 
 def _issuer(text: str) -> str:
-    if text and not is_safe_url(text):
+    if text and (not is_safe_url(text) or re.search(r"\s", text)):
         here = ", ".join(THIS_HOST)
-        raise ValueError(f"{text!r} does not begin https:// (http only for {here})")
+        raise ValueError(f"{text!r} is not https://HOST (http only for {here})")
     return text
 
 
 def _grpc_bind(text: str) -> str:
-    host, _, port = text.rpartition(":")
-    if not host or host == "unix" or not _is_port(port):
+    if not _is_host_with_port(text):
         raise ValueError(f"{text!r} is not HOST:PORT, or off")
     return text
 
@@ -184,10 +187,24 @@ def _file(text: str) -> Path:
     return Path(text)
 
 
+def _path(text: str) -> Path:
+    if not text.strip():
+        raise ValueError("this names no folder")
+    if os.path.isfile(text):  # noqa: PTH113 - never raises
+        raise ValueError(f"{text!r} is a file")
+    return Path(text)
+
+
+def _secret(text: str) -> str:
+    if text and not text.strip():
+        raise ValueError("this is blank")
+    return text
+
+
 def _folder(text: str) -> Path | None:
     if text and not Path(text).is_absolute():
         raise ValueError(f"{text!r} is not an absolute path")
-    return Path(text) if text else None
+    return _path(text) if text else None
 
 
 def _peer_url(text: str) -> str:
@@ -198,12 +215,22 @@ def _peer_url(text: str) -> str:
     return url
 
 
+def _origin(text: str) -> str:
+    """Return an origin as browsers write it: in lower case, without the usual port."""
+    url = _peer_url(text).lower()
+    return url.removesuffix(":443" if url.startswith("https:") else ":80")
+
+
 def _origins(text: str) -> tuple[str, ...]:
-    return tuple(map(_peer_url, _words(text)))
+    return tuple(map(_origin, _words(text)))
 
 
 def _any_or_origins(text: str) -> tuple[str, ...]:
-    return ("*",) if text.strip() == "*" else _origins(text)
+    if text.strip() == "*":
+        return ("*",)
+    if "*" in text:
+        raise ValueError("* stands for any origin, and for no part of one")
+    return _origins(text)
 
 
 def _domain(text: str) -> str:
@@ -240,15 +267,23 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def _host(word: str) -> str:
+    """Return a host as clients write it: as an A-label, without the dot at the end."""
+    if not re.fullmatch(_NAME, word):
+        raise ValueError(
+            f"{word!r} is not a host name or address (one of IPv6 in brackets),"
+            " without scheme and port"
+        )
+    name = word.removesuffix(".")
+    if name.isascii():
+        return name
+    from meshmgmt.core.names import parse_name  # noqa: PLC0415 - few need it
+
+    return "." * name.startswith(".") + parse_name(name.removeprefix("."))
+
+
 def _hosts(text: str) -> tuple[str, ...]:
-    words = _words(text)
-    for word in words:
-        if not re.fullmatch(_NAME, word):
-            raise ValueError(
-                f"{word!r} is not a host name or address (one of IPv6 in brackets),"
-                " without scheme and port"
-            )
-    return words
+    return tuple(map(_host, _words(text)))
 
 
 def _networks(text: str) -> tuple[Network, ...]:
@@ -302,13 +337,19 @@ def _truth(text: str) -> bool:
     return value in {"true", "1"}
 
 
+_OUTPUTS: Final = {
+    "stderr": "console",
+    **{name: name for name in ("console", "stdout", "syslog")},
+}
+
+
 def _outputs(text: str) -> tuple[str, ...]:
     words = _words(text)
     if not words:
         raise ValueError(
             f"{text!r} names no output: use console, stdout, syslog, paths"
         )
-    return words
+    return tuple(dict.fromkeys(_OUTPUTS.get(word.lower(), word) for word in words))
 
 
 def _listeners(text: str) -> tuple[str, ...]:
@@ -378,6 +419,8 @@ def _read_secret_files(environ: Mapping[str, str]) -> tuple[dict[str, str], list
             # Editors of Windows begin a text with a mark of its byte order.
             text = Path(path).read_text(encoding="utf-8-sig")
             values[f"{PREFIX}{name}"] = text.strip()
+            if not text.strip():  # not rendered yet, or written on a full disk
+                problems.append(f"{PREFIX}{name}_FILE: {path!r} is empty")
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{PREFIX}{name}_FILE: cannot read {path!r}: {error}")
     return values, problems
@@ -395,12 +438,12 @@ class Config:
     A field is read from the variable of its name in capitals after `SVC_`.
     """
 
-    data_dir: Path = _setting(Path, _data_dir())
-    runtime_dir: Path = _setting(Path, lambda given: given["data_dir"] / "run")
+    data_dir: Path = _setting(_path, _data_dir())
+    runtime_dir: Path = _setting(_path, lambda given: given["data_dir"] / "run")
     database_url: str = _setting(_database, "")
     database_pooler_url: str = _setting(_postgresql, "")
     database_replica_url: str = _setting(_postgresql, "")
-    secret_key: str = _setting(str, "")
+    secret_key: str = _setting(_secret, "")
     bind: str = _setting(parse_bind, "127.0.0.1:8000")
     workers: int = _setting(_whole(1, 512), 2)
     threads: int = _setting(_whole(1, 512), 8)
@@ -440,8 +483,8 @@ class Config:
     delivery_dead_letters: int = _setting(_whole(1, 1_000_000), 10_000)
     geoip_database: Path | None = _setting(_places, None)
     oidc_issuer: str = _setting(_issuer, "")
-    oidc_client_id: str = _setting(str, "")
-    oidc_client_secret: str = _setting(str, "")
+    oidc_client_id: str = _setting(_secret, "")
+    oidc_client_secret: str = _setting(_secret, "")
     oidc_audience: tuple[str, ...] = _setting(_words, ())
     oidc_owner: str = _setting(_email, "")
     oidc_role_claim: str = _setting(str, "")
@@ -455,9 +498,9 @@ class Config:
     peer_url: str = _setting(_peer_url, "")
     stun_urls: tuple[str, ...] = _setting(_stuns, ())
     turn_urls: tuple[str, ...] = _setting(_turns, ())
-    turn_secret: str = _setting(str, "")
+    turn_secret: str = _setting(_secret, "")
     relay_urls: tuple[str, ...] = _setting(_relays, ())
-    relay_secret: str = _setting(str, "")
+    relay_secret: str = _setting(_secret, "")
     flow_interval: int | None = _setting(_or_off(_whole(1, 3600)), None)
 
     @property

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,15 @@ os.umask(0o077)
 
 
 def _keep_private(folder: Path, *names: str) -> None:
-    """Close a folder of ours, and files in it, that were made under another umask."""
+    """Close files of ours that were made under another umask, and where they are.
+
+    A folder that others can take nothing out of stays as it is: it may be `/srv` or `/tmp`.
+    """
     for path, mode in [(folder, 0o700), *((folder / name, 0o600) for name in names)]:
-        if path.exists() and path.stat().st_uid == os.geteuid():
+        if not path.exists() or path.stat().st_uid != os.geteuid():
+            continue
+        found = path.stat().st_mode
+        if path != folder or (found & 0o022 and not found & stat.S_ISVTX):
             path.chmod(mode)
 
 

@@ -183,7 +183,12 @@ def events_of_request(event: AuditEvent) -> Trail:
     if not event.request_id:
         return found.filter(id=event.pk)
     about_then = (event.timestamp - _LONGEST, event.timestamp + _LONGEST)
-    return found.filter(request_id=event.request_id, timestamp__range=about_then)
+    # Of one address: another client may have chosen the same id, where a proxy takes it over.
+    return found.filter(
+        request_id=event.request_id,
+        source_address=event.source_address,
+        timestamp__range=about_then,
+    )
 
 
 def left_since(event: AuditEvent, address: str) -> str:

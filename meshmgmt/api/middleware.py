@@ -41,9 +41,14 @@ MAX_PATH: Final = 4096
 MAX_QUERY: Final = 8192
 REQUEST_ID: Final = re.compile(r"(?!mp[ti]_|eyJ)[A-Za-z0-9._-]{8,64}")
 """What counts as an id of the client's: no token, which logs and events would show."""
+MAX_REQUEST_ID: Final = 32
+"""What is taken over of a trusted proxy; events have room for no more."""
 
 WITHOUT_DATABASE: Final = frozenset({"/livez", "/metrics"})
 """Paths that are answered whatever becomes of the database, so nothing may ask it."""
+
+PROBES: Final = frozenset({*WITHOUT_DATABASE, "/readyz", "/health"})
+"""Paths that are asked for by address, whatever names the service has."""
 
 SLASHES: Final = re.compile(r"/{2,}")
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
@@ -117,7 +122,8 @@ class RequestContextMiddleware(_Wrapped):
         if trusted and request.headers.get("X-Forwarded-Proto") == "https":
             # Gunicorn believes those of its own host alone.
             request.META["wsgi.url_scheme"] = "https"
-        request_id = claimed if claimed and trusted else new_id()
+        taken_over = trusted and 0 < len(claimed) <= MAX_REQUEST_ID
+        request_id = claimed if taken_over else new_id()
         facts = RequestContext(
             request_id=request_id,
             client_request_id=claimed,
@@ -253,7 +259,8 @@ def _account_id(request: HttpRequest) -> str:
 def _refused_host(request: HttpRequest) -> str | None:
     """Return why the Host header is refused, None when it is fine.
 
-    Unset, loopback names are accepted; a server bound beyond loopback accepts any.
+    Unset, loopback names are accepted; a server bound beyond loopback accepts any. Probes
+    come by any address: a page of somebody else's has a name for this host, not that.
     """
     raw = str(request.META.get("HTTP_HOST", ""))
     if not raw:
@@ -266,6 +273,10 @@ def _refused_host(request: HttpRequest) -> str | None:
         if not settings.SVC.is_for_this_host:
             return None
         allowed = LOOPBACK_HOSTS
+    if request.path in PROBES:
+        allowed = (*allowed, *LOOPBACK_HOSTS)
+        if addresses.written(domain):
+            return None
     # Django adds what its test client calls itself.
     own = [host for host in settings.ALLOWED_HOSTS if host != "*"]
     if validate_host(domain, [*allowed, *own]):

@@ -61,7 +61,7 @@ def test_issuer_that_anybody_between_could_play_is_refused_with_all_other_faults
     [about_workers, about_issuer, _] = caught.value.problems
     assert "SVC_WORKERS" in about_workers
     assert about_issuer == (
-        f"SVC_OIDC_ISSUER: {issuer!r} does not begin https://"
+        f"SVC_OIDC_ISSUER: {issuer!r} is not https://HOST"
         " (http only for localhost, 127.0.0.1, ::1)"
     )
 
@@ -130,12 +130,19 @@ def test_a_database_of_places_is_checked_with_the_other_settings(tmp_path: Path)
     assert env.load({"SVC_GEOIP_DATABASE": ""}).geoip_database is None
 
 
+HOSTS = ("mesh.test", "xn--hst-sna.test")
+SITES = ("https://a.test",)
 # What a variable holds, and where it is found then.
 READ = [
     *(
         ("ALLOWED_HOSTS", host, "allowed_hosts", (host,))
-        for host in ("mesh.test", ".mesh.test", "*", "192.0.2.1", "[::1]", "höst.test")
+        for host in ("mesh.test", ".mesh.test", "*", "192.0.2.1", "[::1]")
     ),
+    ("ALLOWED_HOSTS", "mesh.test.,höst.test", "allowed_hosts", HOSTS),
+    ("ALLOWED_HOSTS", ".höst.test", "allowed_hosts", (f".{HOSTS[1]}",)),
+    ("CORS_ALLOWED_ORIGINS", "https://A.test:443", "cors_allowed_origins", SITES),
+    ("CSRF_TRUSTED_ORIGINS", "https://a.test/", "csrf_trusted_origins", SITES),
+    ("LOG_FILE", "Console,stderr,/x", "log_files", ("console", "/x")),
     ("LOG_LEVEL", "WARNING", "log_level", "warn"),
     ("LOG_LEVEL", "critical", "log_level", "fatal"),
     ("LOG_LEVEL", "Trace", "log_level", "trace"),
@@ -167,7 +174,18 @@ def test_an_issuer_is_asked_by_tls_or_on_this_host(issuer: str):
 
 REFUSED = [
     *(("BIND", bind, "HOST:PORT") for bind in ("8000", ":8000", "host", "host:0")),
-    *(("BIND", bind, "HOST:PORT") for bind in ("host:x", "unix:")),
+    *(("BIND", bind, "HOST:PORT") for bind in ("host:x", "unix:", "::1:8000")),
+    ("BIND", "http://host:80", "HOST:PORT"),
+    ("DATA_DIR", "", "SVC_DATA_DIR: this names no folder"),
+    ("RUNTIME_DIR", " ", "SVC_RUNTIME_DIR: this names no folder"),
+    ("RUNTIME_DIR", __file__, "is a file"),
+    ("DELIVERY_DIR", __file__, "is a file"),
+    ("SECRET_KEY", " ", "SVC_SECRET_KEY: this is blank"),
+    ("SECRET_KEY_FILE", "/dev/null", "SVC_SECRET_KEY_FILE: '/dev/null' is empty"),
+    ("DATABASE_URL_FILE", "/dev/null", "SVC_DATABASE_URL_FILE: '/dev/null' is empty"),
+    ("DATABASE_URL", "sqlite:///:memory:", "this names no file"),
+    ("DATABASE_URL", "\n", "does not begin"),
+    ("CORS_ALLOWED_ORIGINS", "https://*.a.test", "for no part of one"),
     *(
         ("LOG_FILE", names, "names no output: use console")
         for names in ("", ",", " , ")

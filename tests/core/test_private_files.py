@@ -71,3 +71,12 @@ def test_new_files_and_those_made_before_are_closed_to_others(tmp_path: Path):
     manage(data, "check")
     assert modes(data)["data"] == "0o700"
     assert modes(data)["db.sqlite3"] == modes(data)["secret_key"] == "0o600"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [0o755, 0o1777])
+def test_a_folder_of_everybody_stays_open(tmp_path: Path, mode: int):
+    tmp_path.chmod(mode)
+    manage(tmp_path, "check")
+    assert tmp_path.stat().st_mode & 0o7777 == mode
+    assert modes(tmp_path / "secret_key") == {"secret_key": "0o600"}

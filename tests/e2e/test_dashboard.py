@@ -43,6 +43,9 @@ FILES = {
 }
 
 
+BIG = "x" * 34 * 2**20
+
+
 @dataclass
 class Site:
     """What a browser reaches: nginx on `port`, whose names are in `HOSTS`."""
@@ -173,6 +176,23 @@ def test_owner_named_in_the_configuration_signs_in_first_and_reads_everything(
 
     status, _, refusal = site.call("GET", "/api/users/current", **bob)
     assert (status, "pending" in refusal["message"]) == (403, True)
+
+
+@pytest.mark.parametrize(
+    ("letters", "body", "code"),
+    [
+        (30_000, None, 401),
+        (40_000, None, 431),
+        (9, "x" * 3 * 2**20, 401),
+        (9, BIG, 413),
+    ],
+)
+def test_the_api_under_its_name_takes_and_refuses_what_it_does_elsewhere(
+    site: Site, letters: int, body: str | None, code: int
+):
+    bearer = {"Authorization": f"Bearer {'a' * letters}"}
+    status, _, answer = site.call("POST", "/api/groups", body, **bearer)
+    assert (status, answer["code"]) == (code, code)
 
 
 def test_service_keeps_its_own_name_with_admin_site_and_setup(site: Site):
