@@ -9,7 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import path
 
 from events.admin.here import Here
 from meshmgmt.accounts.models import User
@@ -123,19 +123,6 @@ def shown_jobs(peer: Peer) -> list[dict[str, Any]]:
     ]
 
 
-def _peer_pages() -> list[URLPattern]:
-    """Return the paths of the pages about one peer."""
-    pages = {"netmap": map_page, "jobs": jobs_page}
-    return [
-        path(
-            f"{name}/<str:peer_id>/",
-            admin.site.admin_view(page),
-            name=f"control_{name}",
-        )
-        for name, page in pages.items()
-    ]
-
-
 def map_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     """Show the map that a peer should hold, and whether it holds it."""
     check_page(request, "peers")
@@ -218,7 +205,12 @@ class ProxyTokenAdmin(TokenPages):
 
     def get_urls(self) -> list[Any]:
         """Add the pages about one peer."""
-        return [*_peer_pages(), *super().get_urls()]
+        view = admin.site.admin_view
+        return [
+            path("netmap/<str:peer_id>/", view(map_page), name="control_netmap"),
+            path("jobs/<str:peer_id>/", view(jobs_page), name="control_jobs"),
+            *super().get_urls(),
+        ]
 
     def rotate(
         self, request: HttpRequest, instance: ProxyToken, *, at_once: bool

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 
 from meshmgmt.access.admin.enrolment import enrol_command
 from meshmgmt.access.models import Invite, Policy, SetupKey
@@ -20,12 +20,6 @@ from meshmgmt.inventory.models import Peer
 
 _FEW: Final = 5
 """With so many peers a mesh is not empty, whatever else is missing."""
-
-
-def urls() -> list[URLPattern]:
-    """Return where the steps are waved off."""
-    view = admin.site.admin_view(dismiss)
-    return [path("admin/first-steps/dismiss/", view, name="admin-first-steps")]
 
 
 def dismiss(request: HttpRequest) -> HttpResponse:
