@@ -6,6 +6,7 @@ from typing import Any, Final
 from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import Change, objects_by_id, related_object
+from events.audit.emission import audit_record
 from events.audit.specs import AuditSpec, Meta, switched, switches, written
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.context import account_id
@@ -117,6 +118,11 @@ def peer_meta(peer: Peer) -> Meta:
     if peer.approval_required:
         meta["pending_approval"] = True
     return meta
+
+
+def record_about(peer: Peer, activity: Activity) -> None:
+    """Record what a peer did that no column of it tells."""
+    audit_record(activity, target_id=peer.pk, target_type="peer", meta=peer_meta(peer))
 
 
 def _peer_update_meta(change: Change, activity: Activity) -> Meta:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from events.activities import Activity
-from events.audit.emission import audit_record
 from groups.selectors import all_group_id
 from groups.services import change_groups_of_peers
 from meshmgmt.access.models import UserAutoGroup
@@ -30,7 +29,7 @@ from meshmgmt.core.context import Actor
 from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, PreconditionFailed
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.audit import peer_meta
+from meshmgmt.inventory.audit import record_about
 from meshmgmt.inventory.labels import is_extra_label
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.reports import place_facts
@@ -115,12 +114,7 @@ def _renew(peer: Peer) -> None:
     peer.login_expired = False
     peer.save(update_fields=["last_login", "login_expired"])
     if not flagged:  # else the change of the flag leaves the event
-        audit_record(
-            Activity.USER_PEER_LOGIN,
-            target_id=peer.pk,
-            target_type="peer",
-            meta=peer_meta(peer),
-        )
+        record_about(peer, Activity.USER_PEER_LOGIN)
 
 
 def enrol(public_key: str, request: management_pb2.LoginRequest, source: str) -> Peer:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from events.activities import Activity
-from events.audit.emission import audit_record
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.api.middleware import set_actor
@@ -25,7 +24,7 @@ from meshmgmt.control.services.reporting import (
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import NotFound, PreconditionFailed
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.audit import peer_meta
+from meshmgmt.inventory.audit import record_about
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_delete
 from meshmgmt.inventory.standing import DELETED, standing_of
@@ -137,10 +136,5 @@ def _extend(peer: Peer) -> dt.datetime:
     if until is None:
         raise Refused(Code.FAILED_PRECONDITION, ENDLESS)
     peer.save(update_fields=["last_login"])
-    audit_record(
-        Activity.USER_PEER_SESSION_EXTEND,
-        target_id=peer.pk,
-        target_type="peer",
-        meta=peer_meta(peer),
-    )
+    record_about(peer, Activity.USER_PEER_SESSION_EXTEND)
     return until
