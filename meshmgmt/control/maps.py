@@ -17,7 +17,7 @@ from typing import Any, Final
 from google.protobuf.json_format import MessageToDict
 
 from meshmgmt.control import changes
-from meshmgmt.control.encoding import Encoded, Encoder, closing_message
+from meshmgmt.control.encoding.message import Encoded, Encoder, closing_message
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import nothing, read_snapshot
@@ -62,6 +62,7 @@ class MapStore:
         self._encoder = Encoder()
         self._encoder.use(self.mesh)
         self._told: dict[str, int] = {}
+        """By peer: the hash of what it was told, which is good in this process alone."""
 
     def refresh(self, beside: Callable[[], None] = nothing) -> Refresh:
         """Read what changed since the last refresh; one query when nothing did.
@@ -86,13 +87,13 @@ class MapStore:
     def message(self, peer_id: str) -> bytes:
         """The whole message for a peer, for a stream that begins."""
         encoded = self._encoded(peer_id)
-        self._told[peer_id] = encoded.digest
+        self._told[peer_id] = hash(encoded)
         return encoded.message(self.serial)
 
     def changed(self, peer_id: str) -> bytes | None:
         """The message for a peer, None when only its serial differs from the last one."""
         encoded = self._encoded(peer_id)
-        digest = encoded.digest
+        digest = hash(encoded)
         if self._told.get(peer_id) == digest:
             return None
         self._told[peer_id] = digest

@@ -1,6 +1,6 @@
 """A network map as tables, for terminals and for the admin site."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from meshmgmt.control.maps import MapStore
@@ -16,6 +16,16 @@ SOURCES: Final = 5
 """So many addresses of a rule are named."""
 
 Row = Sequence[Phrase]
+
+_HEADINGS: Final = {
+    "peers": ("peers", ("Peer", "IPv4", "IPv6", "Agent")),
+    "rules": ("rules", ("Direction", "Action", "Traffic", "Peers", "Because of")),
+    "routes": ("routes", ("Route", "To", "Routing peer", "Metric")),
+    "through": ("let through to routes", ("Action", "Traffic", "To", "Sources")),
+    "dns": ("DNS", ("Kind", "Names", "Holds")),
+    "ssh": ("SSH logins", ("Login", "Users")),
+}
+"""Of each table: its title, and those of its columns."""
 
 
 class Table(NamedTuple):
@@ -48,31 +58,15 @@ def tables(store: MapStore, peer_id: str) -> list[Table]:
     """Return what the map of a peer holds. Raises NotFound, Unsendable."""
     store.peer_config(peer_id)  # for what it raises
     found = store.mesh.network_map(peer_id)
-    through = "let through to routes"
-    parts: tuple[tuple[str, str, tuple[str, ...], Iterator[Row]], ...] = (
-        ("peers", "peers", ("Peer", "IPv4", "IPv6", "Agent"), _peers(store, found)),
-        (
-            "rules",
-            "rules",
-            ("Direction", "Action", "Traffic", "Peers", "Because of"),
-            _grants(store, found),
-        ),
-        (
-            "routes",
-            "routes",
-            ("Route", "To", "Routing peer", "Metric"),
-            _routes(store, found),
-        ),
-        (
-            "through",
-            through,
-            ("Action", "Traffic", "To", "Sources"),
-            map(_route_rule, found.route_rules),
-        ),
-        ("dns", "DNS", ("Kind", "Names", "Holds"), _dns(store, found)),
-        ("ssh", "SSH logins", ("Login", "Users"), _ssh(found)),
-    )
-    return [Table(name, title, heads, list(rows)) for name, title, heads, rows in parts]
+    rows: dict[str, Iterable[Row]] = {
+        "peers": _peers(store, found),
+        "rules": _grants(store, found),
+        "routes": _routes(store, found),
+        "through": map(_route_rule, found.route_rules),
+        "dns": _dns(store, found),
+        "ssh": _ssh(found),
+    }
+    return [Table(name, *_HEADINGS[name], [*each]) for name, each in rows.items()]
 
 
 def _as_text(table: Table) -> Iterator[str]:

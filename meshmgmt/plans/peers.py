@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from meshmgmt.control.encoding import Encoder
+from meshmgmt.control.encoding.message import Encoder
 from meshmgmt.control.maps import MapStore
 from meshmgmt.explain.api.serializers import ShiftsSerializer
 from meshmgmt.mesh import Mesh

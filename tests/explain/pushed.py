@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from meshmgmt.control.encoding import Encoder
+from meshmgmt.control.encoding.message import Encoder
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.snapshot import Nameserver, NameserverGroup, Record, Zone

@@ -40,11 +40,6 @@ class Encoded(NamedTuple):
     network_map: tuple[bytes, ...]
     after: bytes
 
-    @property
-    def digest(self) -> int:
-        """Equal for messages of equal parts; means something within this process alone."""
-        return hash(self)
-
     def differs(self, other: "Encoded") -> bool:
         """Tell whether a message is another one, however it is put together."""
         return self != other and self.message(0) != other.message(0)

@@ -16,11 +16,7 @@ from typing import Final
 import grpc
 
 from meshmgmt.control.maps import Refresh
-from meshmgmt.control.protocol.management_pb2 import (
-    EncryptedMessage,
-    LoginResponse,
-    SyncRequest,
-)
+from meshmgmt.control.protocol.management_pb2 import EncryptedMessage, SyncRequest
 from meshmgmt.control.server.envelope import Envelopes
 from meshmgmt.control.server.messages import Make, Messages, login_responses
 from meshmgmt.control.server.status import Context, tell_failure
@@ -28,7 +24,6 @@ from meshmgmt.control.server.streams import Ending, Stream, Streams
 from meshmgmt.control.server.tasks import Place, Places
 from meshmgmt.control.server.threads import Batches, Threads
 from meshmgmt.control.services import sessions
-from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.sessions import SyncOpening
 from meshmgmt.core import context as facts
 from meshmgmt.env import Config
@@ -62,7 +57,8 @@ class Hub:
         self.serial = 0
         self.on_serial: Callable[[], None] = lambda: None
         self._making = Batches(self.maps, self.messages.sealed)
-        self._logins = Batches(threads, partial(login_responses, config))
+        self.logins = Batches(threads, partial(login_responses, config))
+        """What peers that logged in are told."""
         self._openings = Batches(threads, sessions.open_syncs)
         self._entrance = Places(ENTERING)
         self._turns = Places(SERVED_AT_ONCE)
@@ -154,10 +150,6 @@ class Hub:
                 stream.wake.set()
 
     # ---- one peer
-
-    async def login_response(self, peer: Session) -> LoginResponse:
-        """Return what a peer that logged in is told."""
-        return await self._logins.one(peer)
 
     async def open(
         self, envelope: EncryptedMessage, source: str, context: Context

@@ -73,7 +73,7 @@ class ManagementService(ManagementServiceServicer):
             )
             raise
         facts.update(peer_id=peer.peer_id)
-        response = await self.hub.login_response(peer)
+        response = await self.hub.logins.one(peer)
         observe_login(peer_id=peer.peer_id, seconds=time.perf_counter() - begun)
         return self._sealed(opened, response)
 

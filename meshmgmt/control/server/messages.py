@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from groups.models import GroupPeer
 from meshmgmt.accounts.models import Account
 from meshmgmt.control.checks import Unsendable, check_config, check_login
-from meshmgmt.control.encoding import Encoder
+from meshmgmt.control.encoding.message import Encoder
 from meshmgmt.control.maps import MapStore, Refresh
 from meshmgmt.control.protocol.management_pb2 import (
     Checks,

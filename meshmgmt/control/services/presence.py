@@ -179,11 +179,9 @@ def remove_ephemeral_peers() -> int:
     since = contributions.reachable_since.only()
     if since is None or since > before:
         return 0
-    removed = 0
+    away = _away(before).order_by("pk").values_list("pk", flat=True)
     # One by one: a refusal, or a peer that came back, keeps no other.
-    for peer_id in _away(before).order_by("pk").values_list("pk", flat=True):
-        removed += _remove(peer_id, before)
-    return removed
+    return sum(_remove(peer_id, before) for peer_id in away)
 
 
 def _away(before: dt.datetime) -> PeerQuerySet:
