@@ -13,7 +13,7 @@ from meshmgmt import env
 from meshmgmt.control.models import PeerJob, StreamProcess
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server import jobs as streams
-from meshmgmt.control.server.envelope import Envelopes, Opened
+from meshmgmt.control.server.envelope import Envelopes
 from meshmgmt.control.server.jobs import Jobs
 from meshmgmt.control.server.server import THREADS, PeerServer
 from meshmgmt.control.server.threads import MOST_WAITING, Threads
@@ -109,11 +109,9 @@ def test_a_job_that_cannot_be_given_up_keeps_no_other_from_its_peer():
                     await full.__aenter__()
 
         for job in (first, second, third):
-            opened = Opened("", pb.JobRequest(), box)
             wire: Any = Wire()
-            handing_out._streams[job.peer_id] = streams._Stream(
-                job.peer_id, opened, wire
-            )
+            stream = streams._Stream(job.peer_id, "", box, wire)
+            handing_out._streams[job.peer_id] = stream
         with pytest.raises(Busy):
             await handing_out._hand_out()
         await full.__aexit__(None, None, None)

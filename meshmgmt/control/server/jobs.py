@@ -6,9 +6,11 @@ all streams are silent for ever, so each has its call's own task and nothing els
 
 import asyncio
 import logging
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import grpc
+from nacl.public import Box
 
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server.envelope import Envelopes, Opened
@@ -27,21 +29,17 @@ PAUSE_SECONDS: Final = 0.1
 _LOG: Final = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, eq=False)
 class _Stream:
     """One open Job stream, in the task of its call; `taken` are the jobs sent by it."""
 
-    __slots__ = ("box", "context", "ended", "peer_id", "public_key", "taken", "task")
-
-    def __init__(
-        self, peer_id: str, opened: Opened[pb.JobRequest], context: Context
-    ) -> None:
-        self.peer_id = peer_id
-        self.public_key = opened.public_key
-        self.box = opened.box
-        self.context = context
-        self.task = asyncio.current_task()
-        self.taken: list[str] = []
-        self.ended = False
+    peer_id: str
+    public_key: str
+    box: Box
+    context: Context
+    task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
+    taken: list[str] = field(default_factory=list)
+    ended: bool = False
 
     def end(self) -> None:
         """Let the call end in order."""
@@ -120,7 +118,7 @@ class Jobs:
         peer_id = await self._openings.one(opened.public_key)
         if not peer_id:  # deleted just now
             raise Refused(Code.UNAUTHENTICATED, STRANGER)
-        stream = _Stream(peer_id, opened, context)
+        stream = _Stream(peer_id, opened.public_key, opened.box, context)
         self._register(stream)
         try:
             await self._hear(stream, requests)

@@ -26,6 +26,9 @@ from observability.logins import observe_login
 from observability.metrics import instruments
 
 NOT_EXPOSED: Final = "this server does not expose services of peers"
+Sealed = pb.EncryptedMessage
+"""A message in its envelope, of a peer or to it."""
+
 _SYNCS: Final = instruments.counter("management.grpc.sync.request.counter")
 _SYNC_DURATION: Final = instruments.histogram(
     "management.grpc.sync.request.duration.ms"
@@ -59,9 +62,7 @@ class ManagementService(ManagementServiceServicer):
         return pb.Empty()
 
     @rpc
-    async def Login(
-        self, request: pb.EncryptedMessage, context: Context
-    ) -> pb.EncryptedMessage:
+    async def Login(self, request: Sealed, context: Context) -> Sealed:
         """Let a peer in, or enrol it."""
         begun = time.perf_counter()
         opened = self.envelopes.open(request, pb.LoginRequest)
@@ -86,7 +87,7 @@ class ManagementService(ManagementServiceServicer):
         return await self.threads.run(login)
 
     @rpc
-    async def Sync(self, request: pb.EncryptedMessage, context: Context) -> None:
+    async def Sync(self, request: Sealed, context: Context) -> None:
         """Send the first map, and the newest one whenever it changes."""
         begun = time.perf_counter()
         _SYNCS.inc()
@@ -99,9 +100,7 @@ class ManagementService(ManagementServiceServicer):
             self.hub.streams.close(stream)
 
     @rpc
-    async def SyncMeta(
-        self, request: pb.EncryptedMessage, context: Context
-    ) -> pb.Empty:
+    async def SyncMeta(self, request: Sealed, context: Context) -> pb.Empty:
         """Take in what a peer reports about itself."""
         opened = self.envelopes.open(request, pb.SyncMetaRequest)
         await self.threads.run(
@@ -114,7 +113,7 @@ class ManagementService(ManagementServiceServicer):
         return pb.Empty()
 
     @rpc
-    async def Logout(self, request: pb.EncryptedMessage, context: Context) -> pb.Empty:
+    async def Logout(self, request: Sealed, context: Context) -> pb.Empty:
         """Delete a peer at its own wish."""
         opened = self.envelopes.open(request, pb.Empty)
         # Nothing in an envelope names its method: others would be as good, and answers.
@@ -151,24 +150,22 @@ class ManagementService(ManagementServiceServicer):
 
     @rpc
     async def GetPKCEAuthorizationFlow(
-        self, request: pb.EncryptedMessage, context: Context
-    ) -> pb.EncryptedMessage:
+        self, request: Sealed, context: Context
+    ) -> Sealed:
         """Return how a client signs its user in with a browser."""
         opened = self.envelopes.open(request, pb.Empty)
         return self._sealed(opened, await self.threads.run(sso.pkce_flow))
 
     @rpc
     async def GetDeviceAuthorizationFlow(
-        self, request: pb.EncryptedMessage, context: Context
-    ) -> pb.EncryptedMessage:
+        self, request: Sealed, context: Context
+    ) -> Sealed:
         """Return how a client signs its user in with a code."""
         opened = self.envelopes.open(request, pb.Empty)
         return self._sealed(opened, await self.threads.run(sso.device_flow))
 
     @rpc
-    async def ExtendAuthSession(
-        self, request: pb.EncryptedMessage, context: Context
-    ) -> pb.EncryptedMessage:
+    async def ExtendAuthSession(self, request: Sealed, context: Context) -> Sealed:
         """Let a session begin anew."""
         opened = self.envelopes.open(request, pb.ExtendAuthSessionRequest)
         until = await self.threads.run(
@@ -190,5 +187,5 @@ class ManagementService(ManagementServiceServicer):
 
     RenewExpose = StopExpose = CreateExpose
 
-    def _sealed(self, opened: Opened[Any], message: Message) -> pb.EncryptedMessage:
+    def _sealed(self, opened: Opened[Any], message: Message) -> Sealed:
         return self.envelopes.seal(opened.box, message.SerializeToString())

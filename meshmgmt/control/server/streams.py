@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
@@ -26,6 +27,7 @@ class Ending(Enum):
     STOPPING = auto()  # this process ends
 
 
+@dataclass(slots=True, eq=False)
 class Stream:
     """One open Sync. Times are of the monotonic clock, but `started`: Unix nanoseconds.
 
@@ -34,25 +36,19 @@ class Stream:
     the thread of the maps, too, which makes the configuration.
     """
 
-    __slots__ = (
-        *("box", "config_due", "context", "ending", "flow", "held", "map_due"),
-        *("peer_id", "sent_at", "started", "waiting_since", "wake"),
-    )
-
-    def __init__(self, peer_id: str, started: int, box: Box, context: Context) -> None:
-        self.peer_id = peer_id
-        self.started = started
-        self.box = box
-        self.context = context
-        self.wake = asyncio.Event()
-        self.ending: Ending | None = None
-        self.map_due = math.inf
-        self.config_due = math.inf
-        self.sent_at = -math.inf
-        self.waiting_since: float | None = time.monotonic()
-        self.held = 0  # the serial of the map that the peer has; 0 before the first
-        # What the peer was told about reporting traffic, see `FlowRule`.
-        self.flow: tuple[bool, bool] | None = None
+    peer_id: str
+    started: int
+    box: Box
+    context: Context
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    ending: Ending | None = None
+    map_due: float = math.inf
+    config_due: float = math.inf
+    sent_at: float = -math.inf
+    waiting_since: float | None = field(default_factory=time.monotonic)
+    held: int = 0  # the serial of the map that the peer has; 0 before the first
+    # What the peer was told about reporting traffic, see `FlowRule`.
+    flow: tuple[bool, bool] | None = None
 
     def end(self, why: Ending) -> None:
         """Let the stream end; the first reason counts."""
