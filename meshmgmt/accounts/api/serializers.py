@@ -35,7 +35,7 @@ assert {op.value for op in Operation} == set(OperationsSerializer().fields)
 class ModulesSerializer(serializers.Serializer[Any]):
     """What may be done, by module."""
 
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+    def get_fields(self) -> Fields:
         """Return one field per module of the role table."""
         return {module: OperationsSerializer() for module in MODULES}
 

@@ -82,7 +82,7 @@ def fetch_json(
 
 
 def _answer(request: urllib.request.Request, watch: Watch) -> Any:
-    opener = urllib.request.build_opener(_Http(watch), _Https(watch), _Redirects)
+    opener = urllib.request.build_opener(_Watching(watch), _Redirects)
     try:
         with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
             # An answer without end must not fill the memory.
@@ -146,22 +146,16 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, *args)
 
 
-class _Http(urllib.request.HTTPHandler):
+class _Watching(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
     def __init__(self, watch: Watch) -> None:
         super().__init__()
-        self._kind = _watched(http.client.HTTPConnection, watch)
+        self._watch = watch
 
     def http_open(self, req: urllib.request.Request) -> Any:
-        return self.do_open(self._kind, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, watch: Watch) -> None:
-        super().__init__()
-        self._kind = _watched(http.client.HTTPSConnection, watch)
+        return self.do_open(_watched(http.client.HTTPConnection, self._watch), req)
 
     def https_open(self, req: urllib.request.Request) -> Any:
-        return self.do_open(self._kind, req)
+        return self.do_open(_watched(http.client.HTTPSConnection, self._watch), req)
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
@@ -249,17 +243,13 @@ class Provider:
     """One issuer. Thread-safe; answers from memory as long as what it knows is fresh."""
 
     issuer: str
-    _metadata: Mapping[str, Any] = field(default_factory=dict)
+    known: Mapping[str, Any] = field(default_factory=dict)
+    """The discovery document as it was read last; empty before."""
     _read_at: float = float("-inf")
     _keys: Keys | None = None
     _pause: _Pause = field(default_factory=_Pause)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _userinfo_lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def known(self) -> Mapping[str, Any]:
-        """The discovery document as it was read last; empty before."""
-        return self._metadata
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the discovery document. Raises Unavailable."""
@@ -267,9 +257,9 @@ class Provider:
             if time.monotonic() - self._read_at > FRESH_SECONDS:
                 # Under the lock: a flood of tokens asks once.
                 with self._pause.after_failure():
-                    self._metadata = self._read_metadata()
+                    self.known = self._read_metadata()
                 self._read_at = time.monotonic()
-            return self._metadata
+            return self.known
 
     def _read_metadata(self) -> Mapping[str, Any]:
         # No slash twice: OpenID Connect Discovery 1.0, Section 4.

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
@@ -78,14 +77,6 @@ def start_notice() -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class FirstOwner:
-    """The owner; `token` is shown once, "" when none was asked for."""
-
-    user: User
-    token: str = ""
-
-
 def setup_is_open() -> bool:
     """Tell whether the first owner is still to be made."""
     return not User.objects.any_owner()
@@ -99,8 +90,8 @@ def check_setup_is_open() -> None:
 
 def first_owner_create(
     *, email: str, name: str, password: str, token_days: int | None = None
-) -> FirstOwner:
-    """Make the first owner, with a token that lives `token_days` unless None.
+) -> tuple[User, str]:
+    """Make the first owner, with a token that lives `token_days`, "" for None.
 
     Raises PreconditionFailed when there is an owner, InvalidArgument, Conflict.
     """
@@ -120,11 +111,11 @@ def first_owner_create(
         raise_field_errors(errors)
         user = user_create(email=email, name=name, role=Role.OWNER, password=hashed)
         if token_days is None:
-            return FirstOwner(user)
+            return user, ""
         # The token is their own doing, and the trail says so.
         set_actor(user)
         terms = {"name": PURPOSE, "expires_in": token_days}
-        return FirstOwner(user, access_tokens.create(terms, user.pk).plain)
+        return user, access_tokens.create(terms, user.pk).plain
 
 
 def _password_errors(password: str) -> list[FieldError]:

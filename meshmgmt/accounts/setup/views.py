@@ -72,14 +72,14 @@ class SetupView(ApiView):
         # Any web page may make a browser on this host send a request here.
         if not is_direct_loopback(request) or "Origin" in request.headers:
             check_setup_code(data["setup_code"])
-        made = first_owner_create(
+        user, token = first_owner_create(
             email=data["email"],
             name=data["name"],
             password=data["password"],
             token_days=data["pat_expire_in"] if data["create_pat"] else None,
         )
-        shown = {"personal_access_token": made.token} if made.token else {}
-        return Response({"user_id": made.user.pk, "email": made.user.email, **shown})
+        shown = {"personal_access_token": token} if token else {}
+        return Response({"user_id": user.pk, "email": user.email, **shown})
 
 
 _WRONG_CODE: Final = "This is not the code that the server printed."
@@ -135,5 +135,6 @@ def setup_page(request: HttpRequest) -> HttpResponse:
 def _made(request: HttpRequest, data: dict[str, Any]) -> HttpResponse:
     check_setup_code(data["setup_code"])
     fields = {name: data[name] for name in ("email", "name", "password")}
-    login(request, first_owner_create(**fields).user)
+    user, _ = first_owner_create(**fields)
+    login(request, user)
     return HttpResponseRedirect(reverse("admin:index"))
