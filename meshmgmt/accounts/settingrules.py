@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from meshmgmt.core.errors import FieldError
@@ -42,8 +42,7 @@ def settings_errors(values: Mapping[str, Any]) -> list[FieldError]:
     return [
         *_period("peer_login_expiration", values, HOUR, "one hour"),
         *_period("peer_inactivity_expiration", values, 60, "one minute"),
-        *_domain("dns_domain", values["dns_domain"]),
-        *_domain("default_dns_domain", values["default_dns_domain"]),
+        *(error for name in DOMAINS for error in _domain(name, values[name])),
         *_range("network_range", values["network_range"], version=4),
         *(_range("network_range_v6", v6, version=6) if v6 else []),
         *_version(values["auto_update_version"]),
@@ -77,69 +76,60 @@ def range_change_errors(name: str, text: str) -> list[FieldError]:
 
 def _period(
     name: str, values: Mapping[str, Any], least: int, least_text: str
-) -> list[FieldError]:
+) -> Iterator[FieldError]:
     what = name.replace("_", " ")
     if values[name] < least:
-        return [FieldError(name, f"the {what} must be at least {least_text}")]
-    if values[name] > MAX_PERIOD:
-        return [FieldError(name, f"the {what} must be at most 180 days")]
-    return []
+        yield FieldError(name, f"the {what} must be at least {least_text}")
+    elif values[name] > MAX_PERIOD:
+        yield FieldError(name, f"the {what} must be at most 180 days")
 
 
-def _domain(name: str, text: str) -> list[FieldError]:
-    if not text:  # the default is used
-        return []
+def _domain(name: str, text: str) -> Iterator[FieldError]:
     try:
-        domain = parse_name(text)
+        domain = parse_name(text) if text else ""  # the default is used
     except InvalidNameError as error:
-        return [FieldError(name, f"the DNS domain is not valid: {error}")]
-    # This form is stored, and may have four times the letters that were sent.
-    if len(domain) > MAX_TEXT:
-        long = f"the DNS domain is longer than {MAX_TEXT} characters in ASCII"
-        return [FieldError(name, long)]
-    return []
+        yield FieldError(name, f"the DNS domain is not valid: {error}")
+    else:
+        # This form is stored, and may have four times the letters that were sent.
+        if len(domain) > MAX_TEXT:
+            long = f"the DNS domain is longer than {MAX_TEXT} characters in ASCII"
+            yield FieldError(name, long)
 
 
-def _range(name: str, text: str, *, version: int) -> list[FieldError]:
+def _range(name: str, text: str, *, version: int) -> Iterator[FieldError]:
     try:
         network = ipaddress.ip_network(text, strict=False)
     except ValueError:
-        return [FieldError(name, f"{text[:60]!r} is not a network range")]
+        yield FieldError(name, f"{text[:60]!r} is not a network range")
+        return
+    most = _LONGEST_PREFIX[version]
     # As in fe80::1%eth0, which has a meaning on one host alone: RFC 4007.
     if "%" in text:
-        return [FieldError(name, "a network range has no zone")]
-    if network.version != version:
-        return [FieldError(name, f"the network range must be IPv{version}")]
-    if network.is_loopback or network.is_multicast or network.is_link_local:
+        yield FieldError(name, "a network range has no zone")
+    elif network.version != version:
+        yield FieldError(name, f"the network range must be IPv{version}")
+    elif network.is_loopback or network.is_multicast or network.is_link_local:
         kinds = "loopback, multicast and link-local ranges"
-        return [FieldError(name, f"{kinds} cannot be used")]
-    if network.prefixlen > _LONGEST_PREFIX[version]:
-        text = (
-            f"the network range is too small: use /{_LONGEST_PREFIX[version]} or less"
-        )
-        return [FieldError(name, text)]
-    return []
+        yield FieldError(name, f"{kinds} cannot be used")
+    elif network.prefixlen > most:
+        small = f"the network range is too small: use /{most} or less"
+        yield FieldError(name, small)
 
 
-def _version(text: str) -> list[FieldError]:
+def _version(text: str) -> Iterator[FieldError]:
+    what = ""
     if len(text) > MAX_VERSION:
         what = f"a version has at most {MAX_VERSION} characters"
-        return [FieldError("auto_update_version", what)]
-    if text in {"", "latest", "disabled"} or _VERSION.fullmatch(text):
-        return []
-    return [
-        FieldError(
-            "auto_update_version",
-            f"{text[:40]!r} is no version: use latest, disabled or one such as 1.2.3",
-        )
-    ]
+    elif text not in {"", "latest", "disabled"} and not _VERSION.fullmatch(text):
+        what = f"{text[:40]!r} is no version: use latest, disabled or one such as 1.2.3"
+    if what:
+        yield FieldError("auto_update_version", what)
 
 
-def _exposure(values: Mapping[str, Any]) -> list[FieldError]:
+def _exposure(values: Mapping[str, Any]) -> Iterator[FieldError]:
     if values["peer_expose_enabled"] and not values["peer_expose_groups"]:
         text = "exposing services from peers needs at least one group"
-        return [FieldError("peer_expose_groups", text)]
-    return []
+        yield FieldError("peer_expose_groups", text)
 
 
 def _texts(values: Mapping[str, Any]) -> list[FieldError]:
