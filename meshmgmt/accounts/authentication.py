@@ -4,7 +4,6 @@ The texts of refusals are those that clients look at.
 """
 
 import hmac
-from collections.abc import Callable
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -28,7 +27,7 @@ from meshmgmt.accounts.tokens import (
     token_hash,
 )
 from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
-from meshmgmt.api.middleware import set_actor
+from meshmgmt.api.middleware import GetResponse, set_actor
 from meshmgmt.api.pages import admin_site
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Forbidden, Unauthenticated
@@ -139,9 +138,6 @@ def _django_request(request: Request) -> HttpRequest:
 def _no_response(request: HttpRequest) -> HttpResponse:
     """Stand in for the view that the check would otherwise go on to."""
     return HttpResponse()
-
-
-GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class TemporaryPasswordMiddleware:

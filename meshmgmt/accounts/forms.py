@@ -11,12 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from meshmgmt.accounts.services.userchanges import new_password_errors
 from meshmgmt.api.exceptions import RETRY_SECONDS
 from meshmgmt.api.pages import sentence
-from meshmgmt.core.errors import (
-    Forbidden,
-    ServiceError,
-    TooManyRequests,
-    Unavailable,
-)
+from meshmgmt.core.errors import Forbidden, ServiceError, TooManyRequests, Unavailable
 
 
 class SignInForm(AdminAuthenticationForm):

@@ -8,11 +8,7 @@ from typing import Any, Final
 from meshmgmt.mesh.snapshot import Peer, PostureCheck
 from meshmgmt.mesh.versions import at_least, without_pre
 
-_PATHS: Final = {
-    "linux": "linux_path",
-    "darwin": "mac_path",
-    "windows": "windows_path",
-}
+_PATHS: Final = {"linux": "linux_path", "darwin": "mac_path", "windows": "windows_path"}
 
 
 def passes(peer: Peer, checks: Iterable[PostureCheck]) -> bool:

@@ -184,7 +184,7 @@ class InviteAdmin(SecretPages, ByAdmin):
     actions = ["renew"]
     new_fields = ["email", "name", "role", "auto_groups", "hours"]
     fields = [
-        *("id", "email", "name", "role", "groups", "created_at", "expires_at", "valid"),
+        *("id", "email", "name", "role", "groups", "created_at", "expires_at", "valid")
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Invite]:

@@ -44,9 +44,7 @@ class PolicyList(ServiceList):
         """Read rules and checks of all policies of the page, and how often they hit."""
         checks = PolicyPostureCheck.objects.select_related("posture_check")
         prefetch_related_objects(
-            shown,
-            Prefetch("rules", ruled()),
-            Prefetch("posture_check_links", checks),
+            shown, Prefetch("rules", ruled()), Prefetch("posture_check_links", checks)
         )
         names = names_of(x for row in shown for x in row.rules.all())
         hits = _hits(request, [policy.pk for policy in shown])

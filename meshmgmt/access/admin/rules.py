@@ -357,9 +357,7 @@ class RuleInline(admin.StackedInline):  # type: ignore[type-arg]  # not at run t
 class PolicyRuleAdmin(ReadOnlyAdmin):
     """A list of the rules of all policies; each is changed on its policy's page."""
 
-    list_display = [
-        *("name", "policy", enabled, "action", "protocol", "bidirectional"),
-    ]
+    list_display = [*("name", "policy", enabled, "action", "protocol", "bidirectional")]
     list_filter = ["enabled", "action", "protocol", "bidirectional"]
     list_select_related = ["policy"]
     search_fields = ["name", "policy__name", "=id"]

@@ -193,9 +193,7 @@ class PostureChecks(Resource[PostureCheck]):
 
     def errors(self, write: Write[PostureCheck]) -> list[FieldError]:
         return posture_errors(
-            write.values,
-            countries=country_codes(),
-            name_taken=write.is_taken("name"),
+            write.values, countries=country_codes(), name_taken=write.is_taken("name")
         )
 
     def complete(self, instance: PostureCheck) -> None:

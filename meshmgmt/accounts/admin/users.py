@@ -98,14 +98,8 @@ def _blocking(name: str, *, blocked: bool) -> BulkAction:
 class UserAdmin(ByAdmin):
     form = UserForm
     list_display = [
-        "__str__",
-        "name",
-        "role",
-        "state",
-        "is_service_user",
-        number_of("tokens", "tokens"),
-        "last_login",
-        "created_at",
+        *("__str__", "name", "role", "state", "is_service_user"),
+        *(number_of("tokens", "tokens"), "last_login", "created_at"),
     ]
     list_filter = ["role", "is_service_user", "is_blocked", "pending_approval"]
     search_fields = ["email", "name", "=id"]
@@ -115,19 +109,12 @@ class UserAdmin(ByAdmin):
     readonly_fields = ["id", "issued", "pending_approval", "created_at", "last_login"]
     fixed = ["is_service_user"]
     new_fields = [
-        *("is_service_user", "email", "name", "role", "new_password", "auto_groups"),
+        *("is_service_user", "email", "name", "role", "new_password", "auto_groups")
     ]
     fields = [
-        *(
-            "id",
-            "is_service_user",
-            "email",
-            "name",
-            "role",
-            "auto_groups",
-            "is_blocked",
-        ),
-        *("pending_approval", "new_password", "issued", "created_at", "last_login"),
+        *("id", "is_service_user", "email", "name", "role", "auto_groups"),
+        *("is_blocked", "pending_approval", "new_password", "issued"),
+        *("created_at", "last_login"),
     ]
 
     def get_form(

@@ -148,11 +148,10 @@ class User(AuditedModel, AbstractBaseUser):
         return f"{digest}{self.sessions_ended or ''}"
 
     def get_short_name(self) -> str:
-        """Return what the admin site greets the user with."""
+        """Return what the admin site calls the user."""
         return self.name or self.email
 
-    def get_full_name(self) -> str:
-        return self.name or self.email
+    get_full_name = get_short_name
 
     @property
     def is_active(self) -> bool:  # type: ignore[override]  # a class attribute in Django

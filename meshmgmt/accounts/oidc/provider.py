@@ -208,9 +208,7 @@ class Keys(jwt.PyJWKClient):
 
     def __init__(self, uri: str) -> None:
         super().__init__(
-            checked_url(uri),
-            lifespan=FRESH_SECONDS,
-            cooldown_duration=PAUSE_SECONDS,
+            checked_url(uri), lifespan=FRESH_SECONDS, cooldown_duration=PAUSE_SECONDS
         )
         self._pause = _Pause()
 

@@ -16,12 +16,7 @@ from meshmgmt.control.protocol.signalexchange_pb2 import EncryptedMessage
 from meshmgmt.control.protocol.signalexchange_pb2_grpc import SignalExchangeServicer
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.guests import Guests, Seats
-from meshmgmt.control.server.status import (
-    Context,
-    metadata_of,
-    rpc,
-    source_of,
-)
+from meshmgmt.control.server.status import Context, metadata_of, rpc, source_of
 from meshmgmt.control.server.tasks import first_of
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services.refusals import Code, Refused

@@ -126,9 +126,7 @@ EDIT = "edit"
 
 _USER = Peer._meta.get_field("user")
 
-_MADE = (
-    *("id", "dns_label", "setup_key_name", "created_at", "allow_extra_dns_labels"),
-)
+_MADE = ("id", "dns_label", "setup_key_name", "created_at", "allow_extra_dns_labels")
 _SWITCHES = (*SWITCHES, "disapproval_reason")
 _REPORTED = ("flags", *REPORTED, "addresses")
 _READ = ("reported", "collapse")
@@ -145,9 +143,7 @@ class PeerForm(ServiceForm):
         label="IPv4 address", required=False, help_text="Empty: a free one is taken."
     )
     ipv6 = forms.CharField(
-        label="IPv6 address",
-        required=False,
-        help_text="Empty: its groups decide.",
+        label="IPv6 address", required=False, help_text="Empty: its groups decide."
     )
     user = forms.ModelChoiceField(
         queryset=User.objects.all(),
@@ -195,13 +191,8 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     list_class = PeerList
     list_display = ["title", "state", "address", "owner", "location", "client"]
     list_filter = [
-        PeerStateFilter,
-        "connected",
-        "approval_required",
-        "login_expired",
-        "ephemeral",
-        "ssh_enabled",
-        "country_code",
+        *(PeerStateFilter, "connected", "approval_required", "login_expired"),
+        *("ephemeral", "ssh_enabled", "country_code"),
     ]
     list_select_related = ["user"]
     search_fields = [

@@ -26,13 +26,7 @@ from meshmgmt.inventory.addresses import (
 from meshmgmt.inventory.contributions import ShortGroup
 from meshmgmt.inventory.labels import free_label
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.rules import (
-    UNIQUE,
-    Taken,
-    Values,
-    canonical_ip,
-    peer_errors,
-)
+from meshmgmt.inventory.rules import UNIQUE, Taken, Values, canonical_ip, peer_errors
 
 KIND: Final = "peer"
 _RANGE_OF: Final = {"ip": "network_range", "ipv6": "network_range_v6"}

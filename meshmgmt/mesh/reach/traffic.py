@@ -80,11 +80,7 @@ class Part(NamedTuple):
 
 
 def filters(
-    accept: bool,
-    protocol: str,
-    policy_id: str,
-    rule_id: str,
-    entries: Iterable[Ports],
+    accept: bool, protocol: str, policy_id: str, rule_id: str, entries: Iterable[Ports]
 ) -> Iterator[Filter]:
     """The filters of one rule, one for each of its ports and ranges."""
     named = "tcp" if protocol == "netbird-ssh" else protocol
