@@ -6,15 +6,7 @@ from typing import Any
 from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import Change, objects_by_id, related_object
-from events.audit.specs import (
-    AuditSpec,
-    MemberEvent,
-    MemberRule,
-    Meta,
-    register_members,
-    switched,
-    written,
-)
+from events.audit.specs import MemberEvent, MemberRule, Meta, written
 from groups.models import Group
 from meshmgmt.access.models import (
     Invite,
@@ -95,7 +87,7 @@ def _register_enrolment() -> None:
             SetupKey,
             "setupkey",
             fields={
-                "revoked": switched(
+                "revoked": specs.switched(
                     "revoked", Activity.SETUPKEY_REVOKE, Activity.SETUPKEY_UPDATE
                 )
             },
@@ -115,7 +107,7 @@ def _register_enrolment() -> None:
         )
     )
     # The spec of users is that of a room below, which knows of no groups.
-    register_members(
+    specs.register_members(
         User,
         "auto_groups",
         MemberRule(
@@ -126,7 +118,7 @@ def _register_enrolment() -> None:
         ),
     )
     specs.register(
-        AuditSpec(
+        specs.AuditSpec(
             model=Invite,
             created=Activity.USER_INVITE_LINK_CREATE,
             # Of an invite that waits nothing changes but its link.

@@ -114,7 +114,8 @@ def rule_line(
     arrow = "\N{LEFT RIGHT ARROW}" if rule.bidirectional else "\N{RIGHTWARDS ARROW}"
     words = [_traffic_text(rule)]
     words += ["dropped"] * (rule.action == "drop") + ["off"] * (not rule.enabled)
-    name: Callable[[Group], Any] = group_link if linked else _plain_name
+    name: Callable[[Group], Any]
+    name = group_link if linked else lambda group: shown(group.name)
     return format_html(
         '<span class="rule">{} {} {} <span class="below">{}</span></span>',
         _side(rule, "source", names, name, whole=whole),
@@ -122,10 +123,6 @@ def rule_line(
         _side(rule, "destination", names, name, whole=whole),
         ", ".join(words),
     )
-
-
-def _plain_name(group: Group) -> SafeString:
-    return shown(group.name)
 
 
 class PolicyColumns:

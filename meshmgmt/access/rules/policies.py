@@ -105,7 +105,7 @@ def policy_errors(policy: Mapping[str, Any], facts: PolicyFacts) -> list[FieldEr
     return [
         *name_errors("name", policy["name"], what="policy name"),
         *description_errors(policy["description"]),
-        *_count_errors(rules),
+        *([] if rules else [FieldError("rules", "a policy needs at least one rule")]),
         *(
             error
             for index, rule in enumerate(rules)
@@ -125,21 +125,14 @@ def rule_errors(path: str, rule: RuleDraft, facts: PolicyFacts) -> Iterator[Fiel
     """Yield every broken rule of one rule of a policy; `path` says where it stands."""
     yield from length_errors(f"{path}.name", rule.name, what="rule name")
     yield from description_errors(rule.description, f"{path}.description")
-    yield from _end_errors(path, "source", rule.sources, rule.source_resource, facts)
-    yield from _end_errors(
-        path, "destination", rule.destinations, rule.destination_resource, facts
-    )
+    for end in ("source", "destination"):
+        yield from _end_errors(path, end, rule, facts)
     yield from choice_errors(f"{path}.action", rule.action, ACTIONS)
     yield from choice_errors(f"{path}.protocol", rule.protocol, PROTOCOLS)
     yield from _port_errors(path, rule, facts)
     yield from _authorized_errors(path, rule, facts)
     if rule.id and rule.id not in facts.rules:
         yield FieldError(f"{path}.id", not_found("rule of this policy", rule.id))
-
-
-def _count_errors(rules: Sequence[RuleDraft]) -> Iterator[FieldError]:
-    if not rules:
-        yield FieldError("rules", "a policy needs at least one rule")
 
 
 def _repeated_rules(rules: Sequence[RuleDraft]) -> Iterator[FieldError]:
@@ -151,23 +144,18 @@ def _repeated_rules(rules: Sequence[RuleDraft]) -> Iterator[FieldError]:
 
 
 def _end_errors(
-    path: str,
-    end: str,
-    groups: Sequence[str] | None,
-    resource: ResourceRef | None,
-    facts: PolicyFacts,
+    path: str, end: str, rule: RuleDraft, facts: PolicyFacts
 ) -> Iterator[FieldError]:
     """Check one end of a rule: either groups or one resource."""
+    groups: Sequence[str] | None = getattr(rule, f"{end}s")
+    resource: ResourceRef | None = getattr(rule, f"{end}_resource")
+    place, either = f"{path}.{end}s", f"give either {end}s or {end}Resource"
     # An empty list is right beside a resource, and alone, where it is nobody.
     if groups and resource is not None:
-        yield FieldError(
-            f"{path}.{end}s", f"give either {end}s or {end}Resource, not both"
-        )
+        yield FieldError(place, f"{either}, not both")
     elif groups is None and resource is None:
-        yield FieldError(f"{path}.{end}s", f"give either {end}s or {end}Resource")
-    yield from unknown_id_errors(
-        f"{path}.{end}s", groups or (), facts.groups, kind="group"
-    )
+        yield FieldError(place, either)
+    yield from unknown_id_errors(place, groups or (), facts.groups, kind="group")
     if resource is not None:
         yield from _resource_errors(f"{path}.{end}Resource", resource, facts)
 
@@ -191,26 +179,20 @@ def _port_errors(
 ) -> Iterator[FieldError]:
     if rule.ports and rule.port_ranges:
         yield FieldError(f"{path}.ports", "give either ports or port_ranges, not both")
+    given = f"{path}.{'ports' if rule.ports else 'port_ranges'}"
     if is_long(rule) and rule.id not in facts.long:
-        field_name = "ports" if rule.ports else "port_ranges"
-        yield FieldError(f"{path}.{field_name}", TOO_MANY_PORTS)
+        yield FieldError(given, TOO_MANY_PORTS)
         return
     for index, port in enumerate(rule.ports):
         if not _PORT.fullmatch(port) or int(port) > MAX_PORT:
-            yield FieldError(
-                f"{path}.ports[{index}]", f"a port is a number from 1 to {MAX_PORT}"
-            )
+            text = f"a port is a number from 1 to {MAX_PORT}"
+            yield FieldError(f"{path}.ports[{index}]", text)
     for index, ports in enumerate(rule.port_ranges):
         if not 1 <= ports.start <= ports.end <= MAX_PORT:
-            yield FieldError(
-                f"{path}.port_ranges[{index}]",
-                f"a port range has 1 <= start <= end <= {MAX_PORT}",
-            )
+            text = f"a port range has 1 <= start <= end <= {MAX_PORT}"
+            yield FieldError(f"{path}.port_ranges[{index}]", text)
     if rule.protocol in PORTLESS and (rule.ports or rule.port_ranges):
-        field_name = "ports" if rule.ports else "port_ranges"
-        yield FieldError(
-            f"{path}.{field_name}", f"protocol {rule.protocol} has no ports"
-        )
+        yield FieldError(given, f"protocol {rule.protocol} has no ports")
 
 
 def _authorized_errors(
@@ -232,7 +214,5 @@ def _authorized_errors(
             yield FieldError(entry, not_found("group", group_id))
         for index, user in enumerate(users):
             if not user or len(user) > MAX_LOCAL_USER or _CONTROL.search(user):
-                yield FieldError(
-                    f"{entry}[{index}]",
-                    f"a local user has 1 to {MAX_LOCAL_USER} printable characters",
-                )
+                text = f"a local user has 1 to {MAX_LOCAL_USER} printable characters"
+                yield FieldError(f"{entry}[{index}]", text)
