@@ -1,7 +1,7 @@
 """Rules on names and descriptions, as pure functions from values to field errors."""
 
-from collections.abc import Container, Iterator, Sequence
-from typing import Final
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from meshmgmt.core.errors import FieldError
 
@@ -29,6 +29,12 @@ def length_errors(
 
 def description_errors(text: str, field: str = "description") -> Iterator[FieldError]:
     yield from length_errors(field, text, what="description", maximum=MAX_DESCRIPTION)
+
+
+def told_errors(values: Mapping[str, Any], *, what: str) -> Iterator[FieldError]:
+    """Yield errors for the name and the description of something called `what`."""
+    yield from name_errors("name", values["name"], what=f"{what} name")
+    yield from description_errors(values["description"])
 
 
 def unknown_id_errors(

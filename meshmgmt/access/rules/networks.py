@@ -13,6 +13,7 @@ from meshmgmt.core.textrules import (
     name_errors,
     not_found,
     range_errors,
+    told_errors,
     unknown_id_errors,
 )
 
@@ -172,20 +173,10 @@ def _sentence(text: str) -> str:
     return f"{quoted(text)} is no IP address, network or domain"
 
 
-def network_errors(network: Mapping[str, Any]) -> list[FieldError]:
-    return [
-        *name_errors("name", network["name"], what="network name"),
-        *description_errors(network["description"]),
-    ]
-
-
 def resource_errors(
     resource: Mapping[str, Any], *, known_groups: Collection[str], name_taken: bool
 ) -> list[FieldError]:
-    errors = [
-        *name_errors("name", resource["name"], what="resource name"),
-        *description_errors(resource["description"]),
-    ]
+    errors = [*told_errors(resource, what="resource")]
     try:
         parse_address(resource["address"])
     except InvalidAddressError as error:

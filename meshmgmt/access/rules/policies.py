@@ -12,8 +12,8 @@ from meshmgmt.core.textrules import (
     choice_errors,
     description_errors,
     length_errors,
-    name_errors,
     not_found,
+    told_errors,
     unknown_id_errors,
 )
 
@@ -103,8 +103,7 @@ def policy_errors(policy: Mapping[str, Any], facts: PolicyFacts) -> list[FieldEr
     """Return every broken rule; `rules` of the policy are drafts."""
     rules: Sequence[RuleDraft] = policy["rules"]
     return [
-        *name_errors("name", policy["name"], what="policy name"),
-        *description_errors(policy["description"]),
+        *told_errors(policy, what="policy"),
         *([] if rules else [FieldError("rules", "a policy needs at least one rule")]),
         *(
             error

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, Final
 
 from meshmgmt.core.errors import FieldError
-from meshmgmt.core.textrules import description_errors, length_errors, name_errors
+from meshmgmt.core.textrules import length_errors, told_errors
 
 ACTIONS: Final = ("allow", "deny")
 SYSTEMS: Final = {
@@ -35,10 +35,7 @@ def posture_errors(
     posture: Mapping[str, Any], *, countries: Container[str], name_taken: bool
 ) -> list[FieldError]:
     """Return every broken rule; `countries` holds the codes that exist."""
-    errors = [
-        *name_errors("name", posture["name"], what="posture check name"),
-        *description_errors(posture["description"]),
-    ]
+    errors = [*told_errors(posture, what="posture check")]
     if not posture["checks"]:
         errors.append(FieldError("checks", "give at least one check"))
     for kind, check in posture["checks"].items():

@@ -214,11 +214,8 @@ def set_jwt_groups(user: User, names: Sequence[str]) -> None:
         # Everybody is in `All`, whose name no other group may have.
         wanted = [_group(name).pk for name in names if name != ALL]
         before = member_keys(UserAutoGroup, user)
-        of_claims = set(
-            Group.objects.filter(pk__in=before, issued=Issued.JWT).values_list(
-                "pk", flat=True
-            )
-        )
+        claimed = Group.objects.filter(pk__in=before, issued=Issued.JWT)
+        of_claims = set(claimed.values_list("pk", flat=True))
         kept = [pk for pk in before if pk not in of_claims or pk in wanted]
         set_auto_groups(user, [*kept, *(pk for pk in wanted if pk not in kept)])
 

@@ -1,5 +1,6 @@
 """Writes of routes, and of networks, their resources and routers."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from groups.selectors import groups_of_resources, known_groups
@@ -8,7 +9,6 @@ from meshmgmt.access.models import Route, RoutePeerGroup, Router
 from meshmgmt.access.rules.networks import (
     RoutingFacts,
     destination_key,
-    network_errors,
     network_text,
     parse_address,
     resource_errors,
@@ -19,6 +19,7 @@ from meshmgmt.access.services.removal import retype_rules
 from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.core.resources import Resource, Row, Values, Write
+from meshmgmt.core.textrules import told_errors
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource
 
@@ -106,8 +107,8 @@ class Networks(Resource[Network]):
     model = Network
     kind = "network"
 
-    def errors(self, write: Write[Network]) -> list[FieldError]:
-        return network_errors(write.values)
+    def errors(self, write: Write[Network]) -> Iterator[FieldError]:
+        return told_errors(write.values, what="network")
 
 
 networks: Final = Networks()

@@ -18,7 +18,6 @@ from meshmgmt.control.protocol.management_pb2 import (
     MetricsConfig,
     NetbirdConfig,
     ProtectedHostConfig,
-    RelayConfig,
 )
 from meshmgmt.env import Config
 
@@ -52,12 +51,9 @@ def netbird_config(
         metrics=MetricsConfig(enabled=metrics_push),
     )
     if config.relay_urls:
-        payload, signature = relay_credentials(config.relay_secret, expiry)
-        message.relay.CopyFrom(
-            RelayConfig(
-                urls=config.relay_urls, tokenPayload=payload, tokenSignature=signature
-            )
-        )
+        token = relay_credentials(config.relay_secret, expiry)
+        message.relay.urls.extend(config.relay_urls)
+        message.relay.tokenPayload, message.relay.tokenSignature = token
     return message
 
 
