@@ -76,15 +76,14 @@ class Holders(Protocol):
 class Taken:
     """What exists already, and where free IPv4 addresses come from.
 
-    `holders` has an entry for each of the `UNIQUE` columns; `free_ip` raises
-    InvalidArgument when the range has none.
+    `holders` has an entry for each of the `UNIQUE` columns, `ranges` the networks that
+    addresses are in, "" for any; `free_ip` raises InvalidArgument when there is none.
     """
 
     holders: Mapping[str, Holders]
     users: Container[str]
     free_ip: Callable[[], str]
-    network_range: str
-    network_range_v6: str
+    ranges: Mapping[str, str]
 
     def by_another(self, column: str, value: str, peer_id: str) -> bool:
         """Tell whether another peer has a value."""
@@ -145,15 +144,13 @@ def _is_public_key(text: str) -> bool:
 
 def _address_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:
     if "ip" in values:
-        within = taken.network_range
-        yield from _faults_of("ip", values["ip"], within, taken, peer_id)
+        yield from _faults_of("ip", values["ip"], taken, peer_id)
     if values.get("ipv6"):  # an empty one is none
-        within = taken.network_range_v6
-        yield from _faults_of("ipv6", values["ipv6"], within, taken, peer_id)
+        yield from _faults_of("ipv6", values["ipv6"], taken, peer_id)
 
 
 def _faults_of(
-    column: str, text: str, within: str, taken: Taken, peer_id: str
+    column: str, text: str, taken: Taken, peer_id: str
 ) -> Iterator[FieldError]:
     """Yield what is wrong with an address, which a range if there is one has in it."""
     try:
@@ -164,6 +161,7 @@ def _faults_of(
     if "%" in text:
         yield FieldError(column, "an address of a peer has no zone")
         return
+    within = taken.ranges[column]
     network = ipaddress.ip_network(within) if within else None
     if network is not None and address not in network:
         message = f"{address} is not within the account's network range {network}"

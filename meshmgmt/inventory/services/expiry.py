@@ -7,7 +7,7 @@ that nobody owns have no login.
 import datetime as dt
 from typing import Final
 
-from django.db.models import F, Q
+from django.db.models import F
 from django.db.models.functions import Coalesce
 
 from meshmgmt.accounts.models import Account
@@ -30,34 +30,22 @@ def expire_logins() -> int:
         return 0
     ended = 0
     if account.peer_login_expiration_enabled:
-        period = dt.timedelta(seconds=account.peer_login_expiration)
-        began = Coalesce(F("last_login"), F("created_at"))
-        ended += _expire(
-            Q(login_expiration_enabled=True, began__lte=clock.now() - period),
-            began=began,
-            reason=TOO_OLD,
-        )
+        before = clock.now() - dt.timedelta(seconds=account.peer_login_expiration)
+        ended += _expire("last_login", before, TOO_OLD, login_expiration_enabled=True)
     if account.peer_inactivity_expiration_enabled:
-        period = dt.timedelta(seconds=account.peer_inactivity_expiration)
-        before = clock.now() - period
+        before = clock.now() - dt.timedelta(seconds=account.peer_inactivity_expiration)
         since = contributions.reachable_since.only()
         # While nobody could connect, nobody is to blame for having been away.
         if since is None or since <= before:
-            ended += _expire(
-                Q(
-                    inactivity_expiration_enabled=True,
-                    connected=False,
-                    began__lte=before,
-                ),
-                began=Coalesce(F("last_seen"), F("created_at")),
-                reason=AWAY,
-            )
+            away = {"inactivity_expiration_enabled": True, "connected": False}
+            ended += _expire("last_seen", before, AWAY, **away)
     return ended
 
 
-def _expire(chosen: Q, *, began: Coalesce, reason: str) -> int:
-    peers = Peer.objects.annotate(began=began).filter(
-        chosen, user__isnull=False, login_expired=False
+def _expire(moment: str, before: dt.datetime, reason: str, **chosen: bool) -> int:
+    """Mark the chosen peers whose `moment`, else their enrolment, lies that far back."""
+    peers = Peer.objects.annotate(began=Coalesce(F(moment), F("created_at"))).filter(
+        began__lte=before, user__isnull=False, login_expired=False, **chosen
     )
     ended = 0
     while peers.exists():  # most of the time not: no need for the write lock

@@ -67,10 +67,13 @@ def asked_taken(account: Account) -> Taken:
     return Taken(
         holders=_COLUMNS,
         users=_Users(),
-        free_ip=lambda: free_ip(account.network_range),
-        network_range=account.network_range,
-        network_range_v6=account.network_range_v6,
+        free_ip=lambda: _free("ip", account.network_range, field="ip"),
+        ranges=_ranges(account),
     )
+
+
+def _ranges(account: Account) -> dict[str, str]:
+    return {column: getattr(account, setting) for column, setting in _RANGE_OF.items()}
 
 
 class KnownPeers:
@@ -95,8 +98,7 @@ class KnownPeers:
             holders=self._holders,
             users=users,
             free_ip=self._lowest_ip if in_order else self._any_ip,
-            network_range=account.network_range,
-            network_range_v6=account.network_range_v6,
+            ranges=_ranges(account),
         )
         self._next_host = 1
 
@@ -112,23 +114,18 @@ class KnownPeers:
             holders.pop(getattr(peer, name) or "", None)
 
     def _any_ip(self) -> str:
-        network = ipaddress.IPv4Network(self.taken.network_range)
+        network = ipaddress.IPv4Network(self.taken.ranges["ip"])
         drawn = probed_address(network, self._holders["ip"].__contains__)
         return drawn or self._lowest_ip()
 
     def _lowest_ip(self) -> str:
         # The search goes on where it ended.
-        network = ipaddress.IPv4Network(self.taken.network_range)
+        network = ipaddress.IPv4Network(self.taken.ranges["ip"])
         found = lowest_address(network, self._holders["ip"], self._next_host)
         if found is None:
-            raise no_free_address(self.taken.network_range)
+            raise no_free_address(self.taken.ranges["ip"])
         self._next_host = found[1] + 1
         return found[0]
-
-
-def free_ip(network_range: str) -> str:
-    """Return a free IPv4 address. Raises InvalidArgument when there is none."""
-    return _free("ip", network_range, field="ip")
 
 
 def free_ipv6(network_range: str) -> str:
@@ -205,7 +202,7 @@ def peer_prepare_again(peer: Peer, known: KnownPeers) -> None:
     another peer has by now.
     """
     taken, label = known.taken, peer.dns_label
-    if not taken.network_range_v6:
+    if not taken.ranges["ipv6"]:
         peer.ipv6 = None
     values = {name: getattr(peer, name) for name in ADDRESSES}
     unfit = {error.field for error in peer_errors(values, taken, peer.pk)}
