@@ -1,7 +1,7 @@
 """The list of policies: who may do what, and how often that happened lately."""
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -65,14 +65,8 @@ def ruled(rules: QuerySet[PolicyRule] | None = None) -> QuerySet[PolicyRule]:
 
 def names_of(rules: Iterable[PolicyRule]) -> Names:
     """Return the names of the peers or resources that stand in place of groups."""
-    keys = {key for rule in rules for key in _keys_of(rule)}
+    keys = {rule.resource(end) for rule in rules for end in _ENDS} - {("", "")}
     return resource_names(list(keys)) if keys else {}
-
-
-def _keys_of(rule: PolicyRule) -> Iterator[ResourceKey]:
-    for end in _ENDS:
-        if identifier := getattr(rule, f"{end}_resource_id"):
-            yield identifier, getattr(rule, f"{end}_resource_type")
 
 
 def _hits(request: HttpRequest, policy_ids: list[str]) -> dict[str, int] | None:
@@ -97,8 +91,7 @@ def _traffic_text(rule: PolicyRule) -> str:
 def _side(
     rule: Any, end: str, names: Names, name: Callable[[Group], Any], *, whole: bool
 ) -> SafeString:
-    key = getattr(rule, f"{end}_resource_id"), getattr(rule, f"{end}_resource_type")
-    if key[0]:
+    if (key := rule.resource(end))[0]:
         return shown(names.get(key, key[0]))
     groups = (name(link.group) for link in getattr(rule, f"{end}_links").all())
     return some(groups, whole=whole, none="nobody")

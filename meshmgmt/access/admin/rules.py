@@ -198,9 +198,8 @@ def _shown(rule: PolicyRule) -> dict[str, Any]:
     found |= {"rule_name": draft.name, "ports": ports_text(rule)}
     found["authorized_groups"] = list(_signing_in(draft.authorized_groups))
     for end in _ENDS:
-        kind = getattr(rule, f"{end}_resource_type")
-        field = f"{end}_{'peer' if kind == 'peer' else 'resource'}"
-        found[field] = getattr(rule, f"{end}_resource_id")
+        identifier, kind = rule.resource(end)
+        found[f"{end}_{'peer' if kind == 'peer' else 'resource'}"] = identifier
     return found
 
 

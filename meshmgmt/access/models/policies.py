@@ -107,6 +107,16 @@ class PolicyRule(AuditedModel):
     class Meta:
         ordering = ["policy", "position", "id"]
 
+    def resource(self, end: str) -> tuple[str, str]:
+        """Return id and type of what is at an end in place of groups, "" for nothing."""
+        prefix = f"{end}_resource"
+        return getattr(self, f"{prefix}_id"), getattr(self, f"{prefix}_type")
+
+    def set_resource(self, end: str, id_: str = "", kind: str = "") -> None:
+        """Put something at an end in place of groups; nothing takes it away."""
+        setattr(self, f"{end}_resource_id", id_)
+        setattr(self, f"{end}_resource_type", kind)
+
 
 class RuleSource(GroupLink):
     """A group whose peers a rule lets out."""

@@ -139,10 +139,9 @@ def _end(
     rule: PolicyRule, end: str, groups: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """Return who is at one end of a rule: a resource, else groups."""
-    identifier = getattr(rule, f"{end}_resource_id")
+    identifier, kind = rule.resource(end)
     if not identifier:
         return {f"{end}s": groups.get(rule.pk, [])}
-    kind = getattr(rule, f"{end}_resource_type")
     return {f"{end}_resource": ResourceRef(identifier, kind)}
 
 
@@ -159,9 +158,8 @@ def _write_rule(
         {"start": ports.start, "end": ports.end} for ports in draft.port_ranges
     ]
     for end in ("source", "destination"):
-        resource: ResourceRef | None = getattr(draft, f"{end}_resource")
-        setattr(rule, f"{end}_resource_id", resource.id if resource else "")
-        setattr(rule, f"{end}_resource_type", resource.type if resource else "")
+        resource = getattr(draft, f"{end}_resource") or ResourceRef("", "")
+        rule.set_resource(end, resource.id, resource.type)
     rule.save(force_insert=before is None)
     listed = _listed(before)
     for link, members in _listed(draft).items():

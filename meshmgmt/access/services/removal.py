@@ -74,9 +74,8 @@ def retype_rules(resource_id: str, kind_before: str, kind: str) -> None:
     named = (resource_id, kind_before)
     for rule in _rules_for([resource_id]):
         for end in ("source", "destination"):
-            sent = getattr(rule, f"{end}_resource_type")
-            if (getattr(rule, f"{end}_resource_id"), sent) == named:
-                setattr(rule, f"{end}_resource_type", kind)
+            if rule.resource(end) == named:
+                rule.set_resource(end, resource_id, kind)
         rule.save()
 
 
@@ -91,9 +90,8 @@ def _empty_rule_ends(ids: Sequence[str]) -> None:
     rules = _rules_for(ids)
     for rule in rules:
         for end in ("source", "destination"):
-            if getattr(rule, f"{end}_resource_id") in gone:
-                setattr(rule, f"{end}_resource_id", "")
-                setattr(rule, f"{end}_resource_type", "")
+            if rule.resource(end)[0] in gone:
+                rule.set_resource(end)
         rule.enabled = False
         rule.save()
     disable_policies_without_rules(rules)
