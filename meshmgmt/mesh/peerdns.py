@@ -100,21 +100,8 @@ class PeerDns:
     @cached_property
     def zones(self) -> tuple[EffectiveZone, ...]:
         """The peers' own zone first, then custom zones in creation order."""
-        return (
-            *([self._own_zone] if self._domain else ()),
-            *(
-                EffectiveZone(
-                    "zone",
-                    zone.id,
-                    zone.name,
-                    zone.domain,
-                    zone.search,
-                    zone.records,
-                    self._shared(zone),
-                )
-                for zone in self._zones
-            ),
-        )
+        own = [self._own_zone] if self._domain else []
+        return (*own, *map(self._custom_zone, self._zones))
 
     @cached_property
     def nameserver_groups(self) -> tuple[EffectiveGroup, ...]:
@@ -167,6 +154,10 @@ class PeerDns:
     def _names(self) -> Union:
         sight = self.mesh.sight(self.peer_id) if self.managed else None
         return NONE if sight is None else sight.names
+
+    def _custom_zone(self, zone: Zone) -> EffectiveZone:
+        told = (zone.id, zone.name, zone.domain, zone.search, zone.records)
+        return EffectiveZone("zone", *told, self._shared(zone))
 
     @property
     def _own_zone(self) -> EffectiveZone:

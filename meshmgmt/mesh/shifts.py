@@ -157,11 +157,8 @@ class _State:
         alike = [(id_, rule, peers | things)]
         apart = [(id_, rule, peers), (f"{id_}/routed", routed, things)]
         for key, part, targets in alike if routed is rule else apart:
-            sides = [Side(self._bits.roster, mask) for mask in (sources, targets)]
-            yield (
-                key,
-                entry._replace(rule=part, sources=sides[0], destinations=sides[1]),
-            )
+            one, other = (Side(self._bits.roster, mask) for mask in (sources, targets))
+            yield key, entry._replace(rule=part, sources=one, destinations=other)
 
 
 def _shift(old: _State, new: _State, pair: tuple[str, str], touched: set[str]) -> Shift:
@@ -179,10 +176,8 @@ def _shift(old: _State, new: _State, pair: tuple[str, str], touched: set[str]) -
             alike[key].append(packets)
     gained, lost = _Tally(), _Tally()
     first, second = [key[0] for key in alike], [key[1] for key in alike]
-    before, after = (
-        old.reached(source, target, first),
-        new.reached(source, target, second),
-    )
+    before = old.reached(source, target, first)
+    after = new.reached(source, target, second)
     for packets_alike, was, is_ in zip(alike.values(), before, after, strict=True):
         gained.add(_more(was, is_), packets_alike)
         lost.add(_more(is_, was), packets_alike)
