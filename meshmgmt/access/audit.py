@@ -8,17 +8,7 @@ from events.audit import specs
 from events.audit.changes import Change, objects_by_id, related_object
 from events.audit.specs import MemberEvent, MemberRule, Meta, written
 from groups.models import Group
-from meshmgmt.access.models import (
-    Invite,
-    Policy,
-    PolicyRule,
-    PostureCheck,
-    Route,
-    RoutePeerGroup,
-    Router,
-    RouterPeerGroup,
-    SetupKey,
-)
+from meshmgmt.access import models
 from meshmgmt.accounts.models import User
 from meshmgmt.core.orderedlinks import member_keys
 
@@ -27,10 +17,10 @@ Describe = Callable[[Any, Sequence[Any]], Mapping[Any, MemberEvent]]
 
 def register() -> None:
     specs.register(
-        written(PostureCheck, "posture.check", meta=_named),
-        written(Policy, "policy", "source_posture_checks", meta=_named),
+        written(models.PostureCheck, "posture.check", meta=_named),
+        written(models.Policy, "policy", "source_posture_checks", meta=_named),
         written(
-            PolicyRule,
+            models.PolicyRule,
             "rule",
             *("sources", "destinations", "authorized_groups"),
             # Clients of the reference hear of rules by `policy.update` alone.
@@ -38,12 +28,12 @@ def register() -> None:
             meta=_rule_meta,
         ),
         written(
-            Route,
+            models.Route,
             "route",
             *("groups", "peer_groups", "access_control_groups"),
             meta=_route_meta,
         ),
-        written(Router, "network.router", "peer_groups", meta=_router_meta),
+        written(models.Router, "network.router", "peer_groups", meta=_router_meta),
     )
     _register_enrolment()
 
@@ -52,7 +42,7 @@ def _named(instance: Any) -> Meta:
     return {"name": instance.name}
 
 
-def _rule_meta(rule: PolicyRule) -> Meta:
+def _rule_meta(rule: models.PolicyRule) -> Meta:
     policy = related_object(rule, "policy")
     return {
         "name": rule.name,
@@ -61,30 +51,30 @@ def _rule_meta(rule: PolicyRule) -> Meta:
     }
 
 
-def _route_meta(route: Route) -> Meta:
+def _route_meta(route: models.Route) -> Meta:
     return {
         "name": route.network_id,
         "network_range": route.network,
         "domains": route.domains,
         "peer_id": route.peer_id or "",
-        "peer_groups": member_keys(RoutePeerGroup, route),
+        "peer_groups": member_keys(models.RoutePeerGroup, route),
     }
 
 
-def _router_meta(router: Router) -> Meta:
+def _router_meta(router: models.Router) -> Meta:
     network = related_object(router, "network")
     return {
         "network_name": network.name if network else "",
         "network_id": router.network_id,
         "peer": router.peer_id or "",
-        "peer_groups": member_keys(RouterPeerGroup, router),
+        "peer_groups": member_keys(models.RouterPeerGroup, router),
     }
 
 
 def _register_enrolment() -> None:
     specs.register(
         written(
-            SetupKey,
+            models.SetupKey,
             "setupkey",
             fields={
                 "revoked": specs.switched(
@@ -119,7 +109,7 @@ def _register_enrolment() -> None:
     )
     specs.register(
         specs.AuditSpec(
-            model=Invite,
+            model=models.Invite,
             created=Activity.USER_INVITE_LINK_CREATE,
             # Of an invite that waits nothing changes but its link.
             updated=Activity.USER_INVITE_LINK_REGENERATE,

@@ -16,16 +16,9 @@ from rest_framework.authentication import (
 from rest_framework.request import Request
 
 from events.audit.emission import NEWEST_COLUMNS
+from meshmgmt.accounts import tokens
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.provisioning import user_of_bearer
-from meshmgmt.accounts.tokens import (
-    EXPIRED,
-    INVALID,
-    PREFIX,
-    is_well_formed,
-    note_use,
-    token_hash,
-)
 from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
 from meshmgmt.api.middleware import GetResponse, set_actor
 from meshmgmt.api.pages import admin_site
@@ -64,13 +57,13 @@ class TokenAuthentication(BaseAuthentication):
             # In the reference, other schemes count as no credentials.
             raise Unauthenticated(NO_CREDENTIALS)
         # Clients send our own tokens by either scheme.
-        if scheme == "bearer" and not credential.startswith(PREFIX):
+        if scheme == "bearer" and not credential.startswith(tokens.PREFIX):
             user = user_of_bearer(credential)
             set_actor(user)
             return user, None
         token = find_token(credential)
         set_actor(token.user, token_id=token.pk)
-        note_use(token)
+        tokens.note_use(token)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
@@ -83,14 +76,14 @@ def find_token(text: str) -> AccessToken:
     Malformed, unknown and revoked tokens are told apart by nobody. The database compares
     hashes only, so how long it takes says nothing about a token.
     """
-    if not is_well_formed(text):
-        raise Unauthenticated(INVALID)
-    digest = token_hash(text)
+    if not tokens.is_well_formed(text):
+        raise Unauthenticated(tokens.INVALID)
+    digest = tokens.token_hash(text)
     token = next(map(_with_user, _BY_HASH.rows(digest)), None)
     if token is None or not hmac.compare_digest(token.hash, digest):
-        raise Unauthenticated(INVALID)
+        raise Unauthenticated(tokens.INVALID)
     if token.expires_at <= clock.now():
-        raise Unauthenticated(EXPIRED)
+        raise Unauthenticated(tokens.EXPIRED)
     return token
 
 

@@ -15,13 +15,7 @@ from meshmgmt.api.fields import (
     WholeNumberField,
 )
 from meshmgmt.api.views import ResourceViewSet, path_id
-from meshmgmt.control.jobrules import (
-    BUNDLE,
-    LEVELS,
-    LONGEST_MINUTES,
-    MOST_LOG_FILES,
-    workload_errors,
-)
+from meshmgmt.control import jobrules
 from meshmgmt.control.models import JobStatus
 from meshmgmt.control.services.jobs import job_create, job_rows
 from meshmgmt.core.errors import raise_field_errors
@@ -35,18 +29,19 @@ class BundleParametersSerializer(ObjectSerializer):
 
     bundle_for = TruthField(default=False, help_text="Wait for some minutes first.")
     bundle_for_time = WholeNumberField(
-        default=0, help_text=f"Minutes, 1 to {LONGEST_MINUTES} with `bundle_for`."
+        default=0,
+        help_text=f"Minutes, 1 to {jobrules.LONGEST_MINUTES} with `bundle_for`.",
     )
     log_file_count = WholeNumberField(
-        help_text=f"How many of the newest log files, 1 to {MOST_LOG_FILES}."
+        help_text=f"How many of the newest log files, 1 to {jobrules.MOST_LOG_FILES}."
     )
     anonymize = TruthField(default=False, help_text="Replace addresses and names.")
     anonymize_level = TextField(
-        required=False, help_text=f"One of {', '.join(filter(None, LEVELS))}."
+        required=False, help_text=f"One of {', '.join(filter(None, jobrules.LEVELS))}."
     )
 
 
-@extend_schema_field({"type": "string", "enum": [BUNDLE]})
+@extend_schema_field({"type": "string", "enum": [jobrules.BUNDLE]})
 class WorkloadTypeField(TextField):
     """What kind of work it is."""
 
@@ -75,7 +70,7 @@ class BundleResultSerializer(serializers.Serializer[Any]):
 class WorkloadSerializer(serializers.Serializer[Any]):
     """What a peer was asked to do, and the result."""
 
-    type = serializers.ChoiceField(choices=[BUNDLE])
+    type = serializers.ChoiceField(choices=[jobrules.BUNDLE])
     parameters = BundleParametersSerializer()
     result = BundleResultSerializer()
 
@@ -119,7 +114,7 @@ class PeerJobsViewSet(ResourceViewSet):
         """Ask the peer."""
         workload = data["workload"]
         parameters = workload["parameters"]
-        raise_field_errors(workload_errors(workload["type"], parameters))
+        raise_field_errors(jobrules.workload_errors(workload["type"], parameters))
         return job_create(peer_id=self._peer_id, parameters=parameters).pk
 
     @property

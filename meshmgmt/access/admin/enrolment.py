@@ -20,15 +20,7 @@ from meshmgmt.access.models import (
     SetupKeyAutoGroup,
     UserAutoGroup,
 )
-from meshmgmt.access.rules.enrolment import (
-    DEFAULT_LIFE,
-    EXPIRED,
-    HOUR,
-    OVERUSED,
-    REVOKED,
-    VALID,
-    state_of,
-)
+from meshmgmt.access.rules import enrolment as rules
 from meshmgmt.access.selectors.enrolment import is_valid
 from meshmgmt.access.services.enrolment import (
     invite_create,
@@ -58,11 +50,11 @@ class SetupKeyStateFilter(StateFilter):
         used_up = Q(usage_limit__gt=0, used_times__gte=F("usage_limit"))
         usable = Q(revoked=False) & ~used_up
         return {
-            VALID: ends["valid"] & usable,
+            rules.VALID: ends["valid"] & usable,
             "about_to_end": ends["about_to_end"] & usable,
-            EXPIRED: ends["expired"],
-            REVOKED: ends["valid"] & Q(revoked=True),
-            OVERUSED: ends["valid"] & Q(revoked=False) & used_up,
+            rules.EXPIRED: ends["expired"],
+            rules.REVOKED: ends["valid"] & Q(revoked=True),
+            rules.OVERUSED: ends["valid"] & Q(revoked=False) & used_up,
         }
 
 
@@ -124,7 +116,7 @@ class SetupKeyAdmin(SecretPages):
 
     @admin.display(description="state")
     def state(self, key: SetupKey) -> SafeString:
-        return badge(state_of(key, clock.now()))
+        return badge(rules.state_of(key, clock.now()))
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
@@ -158,8 +150,8 @@ class InviteForm(ByForm):
     email = forms.CharField(label="E-mail address", required=False, strip=True)
     hours = DurationField(
         label="Good for",
-        unit=HOUR,
-        initial=DEFAULT_LIFE // HOUR,
+        unit=rules.HOUR,
+        initial=rules.DEFAULT_LIFE // rules.HOUR,
         help_text="Such as 72 h.",
     )
     auto_groups = groups_field(
@@ -167,7 +159,7 @@ class InviteForm(ByForm):
     )
 
     def apply(self, data: dict[str, Any]) -> Invite:
-        seconds = data.pop("hours") * HOUR
+        seconds = data.pop("hours") * rules.HOUR
         return invite_create(by=self.by, expires_in=seconds, **data)
 
 

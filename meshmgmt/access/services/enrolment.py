@@ -17,18 +17,7 @@ from meshmgmt.access.models import (
     SetupKeyAutoGroup,
     UserAutoGroup,
 )
-from meshmgmt.access.rules.enrolment import (
-    DEFAULT_LIFE,
-    ONE_OFF,
-    ONE_USE,
-    VALID,
-    auto_group_errors,
-    invite_errors,
-    life_errors,
-    revocation_errors,
-    setup_key_errors,
-    state_of,
-)
+from meshmgmt.access.rules import enrolment as rules
 from meshmgmt.access.selectors.enrolment import is_valid, open_invite
 from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.authority import check_may_grant
@@ -70,10 +59,10 @@ class SetupKeys(Resource[SetupKey]):
     def errors(self, write: Write[SetupKey]) -> Iterator[FieldError]:
         values = write.values
         if write.is_new:
-            yield from setup_key_errors(values)
+            yield from rules.setup_key_errors(values)
         else:
             before = write.before["revoked"]
-            yield from revocation_errors(before=before, after=values["revoked"])
+            yield from rules.revocation_errors(before=before, after=values["revoked"])
         yield from errors_of_auto_groups(values["auto_groups"])
 
     def fill(self, instance: SetupKey, values: Values) -> None:
@@ -84,8 +73,8 @@ class SetupKeys(Resource[SetupKey]):
             return
         lifetime = dt.timedelta(seconds=values["expires_in"])
         instance.expires_at = now + lifetime if lifetime else None
-        if instance.type == ONE_OFF:
-            instance.usage_limit = ONE_USE
+        if instance.type == rules.ONE_OFF:
+            instance.usage_limit = rules.ONE_USE
         # In capitals, as in the reference: `usable_setup_key` looks for them so.
         instance.plain = plain = str(uuid.uuid4()).upper()
         instance.key_hash = token_hash(plain)
@@ -152,8 +141,8 @@ def setup_key_use(*, key_id: str) -> tuple[SetupKey, list[str]]:
 def _usable(key: SetupKey | None) -> SetupKey:
     if key is None:
         raise NotFound("the setup key was not found")
-    state = state_of(key, clock.now())
-    if state != VALID:
+    state = rules.state_of(key, clock.now())
+    if state != rules.VALID:
         raise PreconditionFailed(f"setup key {key.pk} ({key.name!r}) is {state}")
     return key
 
@@ -176,7 +165,7 @@ def join_auto_groups(**kwargs: Any) -> None:
 
 def errors_of_auto_groups(group_ids: Sequence[str]) -> list[FieldError]:
     return list(
-        auto_group_errors(
+        rules.auto_group_errors(
             group_ids, known_groups=known_groups(group_ids), all_group=all_group_id()
         )
     )
@@ -232,7 +221,7 @@ class Invites(Resource[Invite]):
 
     model = Invite
     kind = "invite"
-    defaults = {"expires_in": DEFAULT_LIFE}
+    defaults = {"expires_in": rules.DEFAULT_LIFE}
 
     def get(self, identifier: str, within: str = "") -> Invite:
         return found(Invite, identifier, kind=self.kind, accepted_by="")
@@ -240,7 +229,7 @@ class Invites(Resource[Invite]):
     def errors(self, write: Write[Invite]) -> list[FieldError]:
         values, email = write.values, write.values["email"]
         return [
-            *invite_errors(
+            *rules.invite_errors(
                 values,
                 user_exists=User.objects.with_email(email).exists(),
                 invite_exists=_is_invited(email),
@@ -264,14 +253,16 @@ def invite_create(*, by: User | None, **data: Any) -> Invite:
         return invites.create(data)
 
 
-def invite_regenerate(*, invite_id: str, expires_in: int = DEFAULT_LIFE) -> Invite:
+def invite_regenerate(
+    *, invite_id: str, expires_in: int = rules.DEFAULT_LIFE
+) -> Invite:
     """Give an invite another link; the old one ends.
 
     Raises NotFound, InvalidArgument, Conflict when the e-mail address is taken by now.
     """
     with account_write():
         invite = invites.get(invite_id)
-        raise_field_errors(life_errors(expires_in))
+        raise_field_errors(rules.life_errors(expires_in))
         # A link that nobody could accept.
         if User.objects.with_email(invite.email).exists():
             raise Conflict(EMAIL_TAKEN)

@@ -13,17 +13,8 @@ from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
 from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.accounts.forms import password_field
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services import users as services
 from meshmgmt.accounts.services.userchanges import user_update
-from meshmgmt.accounts.services.users import (
-    HashedPassword,
-    user_approve,
-    user_create,
-    user_delete,
-    user_get,
-    user_rename,
-    user_set_blocked,
-    user_set_password,
-)
 from meshmgmt.adminsite.bulk import BulkAction, refuse_too_many
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import badge
@@ -58,28 +49,30 @@ class UserForm(ByForm):
             if self.by.role == Role.OWNER != self.instance.role:
                 self.fields["role"].help_text = "Who makes them owner becomes admin."
 
-    def clean_new_password(self) -> HashedPassword | None:
+    def clean_new_password(self) -> services.HashedPassword | None:
         """Hash a password that is given, before the lock is taken."""
         given = self.cleaned_data["new_password"]
-        return HashedPassword(given) if given else None
+        return services.HashedPassword(given) if given else None
 
     def apply(self, data: dict[str, Any]) -> User:
         """Create the user, or change what differs."""
         with account_write():
             user = self._created(data) if self.adding else self._changed(data)
             if password := data["new_password"]:
-                user_set_password(user_id=user.pk, password=password, by=self.by)
-            return user_get(user.pk)
+                services.user_set_password(
+                    user_id=user.pk, password=password, by=self.by
+                )
+            return services.user_get(user.pk)
 
     def _created(self, data: dict[str, Any]) -> User:
         given = ("email", "name", "role", "is_service_user", "auto_groups")
-        return user_create(**{name: data[name] for name in given}, by=self.by)
+        return services.user_create(**{name: data[name] for name in given}, by=self.by)
 
     def _changed(self, data: dict[str, Any]) -> User:
-        user = user_get(self.instance.pk)
+        user = services.user_get(self.instance.pk)
         if (user.name, user.email) != (data["name"], data["email"]):
             email, name = data["email"], data["name"]
-            user_rename(user_id=user.pk, name=name, email=email, by=self.by)
+            services.user_rename(user_id=user.pk, name=name, email=email, by=self.by)
         changes = {name: data[name] for name in ("role", "is_blocked", "auto_groups")}
         return user_update(user_id=user.pk, changes=changes, by=self.by)
 
@@ -87,7 +80,7 @@ class UserForm(ByForm):
 def _blocking(name: str, *, blocked: bool) -> BulkAction:
     return BulkAction(
         *(name, name.capitalize(), f"{name}ed"),
-        lambda pages, request, user: user_set_blocked(
+        lambda pages, request, user: services.user_set_blocked(
             user_id=user.pk, blocked=blocked, by=viewer_of(request)
         ),
         lambda user: user.is_blocked != blocked and not user.pending_approval,
@@ -143,8 +136,8 @@ class UserAdmin(ByAdmin):
             # Read under the lock: who was let in meanwhile is not among them.
             pending = list(users.filter(pending_approval=True))
             for user in pending:
-                user_approve(user_id=user.pk, by=viewer_of(request))
+                services.user_approve(user_id=user.pk, by=viewer_of(request))
         self.message_user(request, f"Let in: {counted(len(pending), 'user')}.")
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        user_delete(user_id=obj.pk, by=viewer_of(request))
+        services.user_delete(user_id=obj.pk, by=viewer_of(request))

@@ -10,6 +10,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from meshmgmt.accounts import selectors
 from meshmgmt.accounts.api import serializers as bodies
 from meshmgmt.accounts.authority import (
     check_may_manage_tokens,
@@ -18,14 +19,7 @@ from meshmgmt.accounts.authority import (
 )
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.rules import new_password
-from meshmgmt.accounts.selectors import (
-    EXTRA_SETTINGS,
-    account_rows,
-    current_user_row,
-    shown_of,
-    token_rows,
-    user_rows,
-)
+from meshmgmt.accounts.services import users
 from meshmgmt.accounts.services.account import account_update, range_for_groups
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.userchanges import (
@@ -34,13 +28,6 @@ from meshmgmt.accounts.services.userchanges import (
     own_password_change,
     user_reject,
     user_update,
-)
-from meshmgmt.accounts.services.users import (
-    HashedPassword,
-    user_approve,
-    user_create,
-    user_delete,
-    user_get,
 )
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.requests import truth
@@ -86,7 +73,7 @@ class UserViewSet(ResourceViewSet):
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return users; the list may be narrowed by `?service_user=`."""
         only = None if ids else truth(self.request, "service_user", default=None)
-        return user_rows(viewer_of(self.request), ids, service_users=only)
+        return selectors.user_rows(viewer_of(self.request), ids, service_users=only)
 
     @extend_schema(responses={200: bodies.NewUserSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -97,8 +84,8 @@ class UserViewSet(ResourceViewSet):
         if not data["is_service_user"]:
             groups = data.get("auto_groups", ())
             raise_field_errors(newcomer_errors(data["name"], data["role"], groups))
-            password = HashedPassword(new_password())
-        made = user_create(
+            password = users.HashedPassword(new_password())
+        made = users.user_create(
             **data, password=password, temporary=True, by=viewer_of(request)
         )
         shown = {"password": password.plain} if password else {}
@@ -111,13 +98,13 @@ class UserViewSet(ResourceViewSet):
 
     def delete_object(self, identifier: str) -> None:
         """Delete a user with their tokens and peers."""
-        user_delete(user_id=identifier, by=viewer_of(self.request))
+        users.user_delete(user_id=identifier, by=viewer_of(self.request))
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"], operation=Operation.UPDATE)
     def approve(self, request: Request, **kwargs: Any) -> Response:
         """Approve the user and return them."""
-        user_approve(user_id=self.identifier, by=viewer_of(request))
+        users.user_approve(user_id=self.identifier, by=viewer_of(request))
         return Response(self.row(self.identifier))
 
     @extend_schema(responses={200: OpenApiTypes.OBJECT})
@@ -131,7 +118,7 @@ class UserViewSet(ResourceViewSet):
     @action(detail=True, methods=["post"], operation=Operation.UPDATE, plannable=False)
     def invite(self, request: Request, **kwargs: Any) -> Response:
         """Refuse, and say what to do instead."""
-        user_get(self.identifier)
+        users.user_get(self.identifier)
         raise PreconditionFailed(
             "this service sends no e-mail: create a link with POST /api/users/invites"
         )
@@ -158,13 +145,13 @@ class CurrentUserView(ApiView):
 
     def depends_on(self, request: Request) -> Hashable:
         """Signing in leaves no event."""
-        return shown_of(viewer_of(request))
+        return selectors.shown_of(viewer_of(request))
 
     @extend_schema(operation_id="users_current")
     def get(self, request: Request) -> Response:
         """Return the user with their permissions."""
         with read_snapshot():
-            return Response(current_user_row(viewer_of(request)))
+            return Response(selectors.current_user_row(viewer_of(request)))
 
 
 class TokensViewSet(ResourceViewSet):
@@ -187,11 +174,11 @@ class TokensViewSet(ResourceViewSet):
             return
         if not manages_foreign_tokens(viewer):  # nor learns which users there are
             raise Forbidden("permission denied: these are the tokens of another user")
-        check_may_manage_tokens(viewer, user_get(self.within))
+        check_may_manage_tokens(viewer, users.user_get(self.within))
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return tokens of the user in the path."""
-        return token_rows(self.within, ids)
+        return selectors.token_rows(self.within, ids)
 
     @extend_schema(responses={200: bodies.NewAccessTokenSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -213,7 +200,7 @@ class AccountsView(ApiView):
     @extend_schema(operation_id="accounts_list")
     def get(self, request: Request) -> Response:
         """Return the account with its settings."""
-        return Response(account_rows())
+        return Response(selectors.account_rows())
 
 
 class AccountView(ApiView):
@@ -229,7 +216,7 @@ class AccountView(ApiView):
     def get(self, request: Request, accountId: str) -> Response:  # noqa: N803 - path
         """Return the account with its settings."""
         _check_account(accountId)
-        return Response(account_rows()[0])
+        return Response(selectors.account_rows()[0])
 
     def put(self, request: Request, accountId: str) -> Response:  # noqa: N803 - path
         """Change settings, what is given of them, and return the account."""
@@ -244,7 +231,7 @@ class AccountView(ApiView):
             if not error.errors:
                 raise
             raise type(error)(error.message, map(_in_body, error.errors)) from error
-        return replaced(account_rows()[0])
+        return replaced(selectors.account_rows()[0])
 
 
 def _check_account(identifier: str) -> None:
@@ -255,6 +242,6 @@ def _check_account(identifier: str) -> None:
 
 def _in_body(error: FieldError) -> FieldError:
     """Return the error with the place that its setting has in the body."""
-    extra = error.field in EXTRA_SETTINGS
+    extra = error.field in selectors.EXTRA_SETTINGS
     place = "settings.extra" if extra else "settings"
     return replace(error, field=f"{place}.{error.field}")

@@ -12,17 +12,8 @@ from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.authority import check_may_touch
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.rules import role_errors, weaknesses
+from meshmgmt.accounts.services import users
 from meshmgmt.accounts.services.passwords import password_check
-from meshmgmt.accounts.services.users import (
-    check_pending,
-    owner_role_transfer,
-    password_errors,
-    user_delete,
-    user_get,
-    user_rename,
-    user_set_blocked,
-    user_set_role,
-)
 from meshmgmt.core.errors import (
     Conflict,
     FieldError,
@@ -56,18 +47,18 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
     would be no owner left.
     """
     with account_write():
-        user = user_get(user_id)
+        user = users.user_get(user_id)
         check_may_touch(by, user)
         _check_changes(user, changes)
         if "name" in changes and changes["name"] != user.name:
             name = changes["name"]
-            user_rename(user_id=user_id, name=name, email=user.email, by=by)
+            users.user_rename(user_id=user_id, name=name, email=user.email, by=by)
         _change_role(user, changes.get("role", user.role), by)
         blocked = changes.get("is_blocked", user.is_blocked)
-        user_set_blocked(user_id=user_id, blocked=blocked, by=by)
+        users.user_set_blocked(user_id=user_id, blocked=blocked, by=by)
         if "auto_groups" in changes:
             contributions.set_auto_groups.only(user, changes["auto_groups"])
-        return user_get(user_id)
+        return users.user_get(user_id)
 
 
 def _check_changes(user: User, changes: Mapping[str, Any]) -> None:
@@ -84,19 +75,19 @@ def _check_changes(user: User, changes: Mapping[str, Any]) -> None:
 def _change_role(user: User, role: str, by: User) -> None:
     hands_over = role == Role.OWNER and user.role != Role.OWNER and by.pk != user.pk
     if hands_over and by.role == Role.OWNER:
-        owner_role_transfer(from_id=by.pk, to_id=user.pk)
+        users.owner_role_transfer(from_id=by.pk, to_id=user.pk)
     else:
-        user_set_role(user_id=user.pk, role=role, by=by)
+        users.user_set_role(user_id=user.pk, role=role, by=by)
 
 
 def user_reject(*, user_id: str, by: User | None) -> None:
     """Delete a user who waits for approval. Raises NotFound, InvalidArgument."""
     with account_write():
-        user = user_get(user_id)
-        check_pending(user)
+        user = users.user_get(user_id)
+        users.check_pending(user)
         # Before the deletion, so that the trail tells both in the order people expect.
         record_about(user, Activity.USER_REJECT)
-        user_delete(user_id=user_id, by=by)
+        users.user_delete(user_id=user_id, by=by)
 
 
 def check_own_password(by: User, user_id: str) -> None:
@@ -112,7 +103,7 @@ def own_password_change(*, old: str, new: str, by: User) -> None:
     is wrong or the new one weak, TooManyRequests, Unavailable, Conflict when it changes
     meanwhile.
     """
-    user = user_get(by.pk)
+    user = users.user_get(by.pk)
     if not user.has_usable_password():
         raise PreconditionFailed("this user does not sign in by password")
     # Hashing takes long: the lock is taken after it.
@@ -123,7 +114,7 @@ def own_password_change(*, old: str, new: str, by: User) -> None:
     user.set_password(new)
     with account_write():
         # The password that was shown to be known is no longer theirs.
-        if user_get(user.pk).password != known:
+        if users.user_get(user.pk).password != known:
             raise Conflict("the password was changed by another request")
         user.save(update_fields=["password", "password_is_temporary"])
 
@@ -136,5 +127,6 @@ def new_password_errors(
         return [FieldError(field, "the new password is the old one")]
     found = [FieldError(field, text) for text in weaknesses(password)]
     return found or [
-        FieldError(field, error.message) for error in password_errors(password, user)
+        FieldError(field, error.message)
+        for error in users.password_errors(password, user)
     ]

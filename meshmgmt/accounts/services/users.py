@@ -12,15 +12,8 @@ from django.db.models import ProtectedError
 
 from events.activities import Activity
 from events.audit.audited import audited_bulk_delete
-from meshmgmt.accounts import contributions
+from meshmgmt.accounts import authority, contributions
 from meshmgmt.accounts.audit import record_about
-from meshmgmt.accounts.authority import (
-    check_may_block,
-    check_may_delete,
-    check_may_grant,
-    check_may_set_role,
-    check_may_touch,
-)
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.rules import (
     EMAIL_TAKEN,
@@ -70,7 +63,7 @@ def user_create(
     """
     with account_write():
         raise_field_errors(contributions.auto_group_errors.only(auto_groups))
-        check_may_grant(by, role)
+        authority.check_may_grant(by, role)
         user = User(
             pk=user_id or new_id(),
             email="" if is_service_user else email,
@@ -118,7 +111,7 @@ def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) 
     """
     with account_write():
         user = user_get(user_id)
-        check_may_touch(by, user)
+        authority.check_may_touch(by, user)
         errors = user_name_errors(name)
         # People whose provider told no address have none, and may keep it so.
         if not user.is_service_user and email != user.email:
@@ -139,7 +132,7 @@ def user_set_role(*, user_id: str, role: str, by: User | None = None) -> None:
         raise_field_errors(role_errors(role, is_service_user=user.is_service_user))
         if user.role == role:
             return
-        check_may_set_role(by, user, role)
+        authority.check_may_set_role(by, user, role)
         if role != Role.OWNER:
             keep_an_owner(user, "take the owner role from")
         user.role = role
@@ -174,7 +167,7 @@ def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> 
         user = user_get(user_id)
         if user.is_blocked == blocked:
             return
-        check_may_block(by, user, blocked=blocked)
+        authority.check_may_block(by, user, blocked=blocked)
         if blocked:
             keep_an_owner(user, "block")
         user.is_blocked = blocked
@@ -189,7 +182,7 @@ def user_approve(*, user_id: str, by: User | None = None) -> None:
     """Let a pending user in. Raises NotFound, InvalidArgument when nothing is pending."""
     with account_write():
         user = user_get(user_id)
-        check_may_touch(by, user)
+        authority.check_may_touch(by, user)
         check_pending(user)
         user.pending_approval = user.is_blocked = False
         user.save(update_fields=["pending_approval", "is_blocked"])
@@ -201,7 +194,7 @@ def user_set_password(
     """Set the password for signing in. Raises NotFound, InvalidArgument."""
     with account_write():
         user = user_get(user_id)
-        check_may_touch(by, user)
+        authority.check_may_touch(by, user)
         errors = password_errors(password.plain, user)
         if user.is_service_user:
             errors = [FieldError("password", "a service user has no password")]
@@ -217,7 +210,7 @@ def user_delete(*, user_id: str, by: User | None = None) -> None:
     """
     with account_write():
         user = user_get(user_id)
-        check_may_delete(by, user)
+        authority.check_may_delete(by, user)
         keep_an_owner(user, "delete")
         try:
             # Rooms above come first: what they keep of a user protects the row.

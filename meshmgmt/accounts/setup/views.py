@@ -14,14 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.accounts.forms import PasswordTwiceForm, password_field
-from meshmgmt.accounts.setup.owner import (
-    MAX_PASSWORD,
-    TOKEN_DAYS,
-    WHERE,
-    check_setup_code,
-    check_setup_is_open,
-    first_owner_create,
-)
+from meshmgmt.accounts.setup import owner
 from meshmgmt.api.fields import (
     ObjectSerializer,
     TextField,
@@ -42,7 +35,7 @@ class SetupRequestSerializer(ObjectSerializer):
     password = TextField(help_text="8 to 72 characters")
     create_pat = TruthField(default=False, help_text="Also make an access token")
     pat_expire_in = WholeNumberField(
-        default=TOKEN_DAYS, help_text="Days that the token lives, 1 to 365"
+        default=owner.TOKEN_DAYS, help_text="Days that the token lives, 1 to 365"
     )
     setup_code = TextField(
         default="", help_text="As the server printed it; not needed from its own host"
@@ -67,12 +60,12 @@ class SetupView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Make the first owner, while there is none."""
-        check_setup_is_open()
+        owner.check_setup_is_open()
         data = self.validated(SetupRequestSerializer)
         # Any web page may make a browser on this host send a request here.
         if not is_direct_loopback(request) or "Origin" in request.headers:
-            check_setup_code(data["setup_code"])
-        user, token = first_owner_create(
+            owner.check_setup_code(data["setup_code"])
+        user, token = owner.first_owner_create(
             email=data["email"],
             name=data["name"],
             password=data["password"],
@@ -90,7 +83,7 @@ class SetupForm(PasswordTwiceForm):
 
     setup_code = forms.CharField(
         label="Setup code",
-        help_text=sentence(WHERE),
+        help_text=sentence(owner.WHERE),
         widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
     )
     email = forms.CharField(
@@ -99,9 +92,9 @@ class SetupForm(PasswordTwiceForm):
     )
     name = forms.CharField(label="Name")
     password = password_field(
-        "Password", help_text="8 to 72 characters.", max_length=MAX_PASSWORD
+        "Password", help_text="8 to 72 characters.", max_length=owner.MAX_PASSWORD
     )
-    password_again = password_field("Password again", max_length=MAX_PASSWORD)
+    password_again = password_field("Password again", max_length=owner.MAX_PASSWORD)
 
 
 @never_cache
@@ -109,7 +102,7 @@ class SetupForm(PasswordTwiceForm):
 def setup_page(request: HttpRequest) -> HttpResponse:
     """Show the form, or make the first owner and sign them in."""
     try:
-        check_setup_is_open()
+        owner.check_setup_is_open()
         given = {"setup_code": request.GET.get("setup_code", "")}
         form = SetupForm(request.POST or None, initial=given)
         status = 200
@@ -133,8 +126,8 @@ def setup_page(request: HttpRequest) -> HttpResponse:
 
 
 def _made(request: HttpRequest, data: dict[str, Any]) -> HttpResponse:
-    check_setup_code(data["setup_code"])
+    owner.check_setup_code(data["setup_code"])
     fields = {name: data[name] for name in ("email", "name", "password")}
-    user, _ = first_owner_create(**fields)
+    user, _ = owner.first_owner_create(**fields)
     login(request, user)
     return HttpResponseRedirect(reverse("admin:index"))

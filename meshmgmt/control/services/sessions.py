@@ -10,17 +10,10 @@ from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.control.protocol import management_pb2
-from meshmgmt.control.services import sso
+from meshmgmt.control.services import reporting, sso
 from meshmgmt.control.services.logins import OTHERS_PEER, Session
 from meshmgmt.control.services.once import spend
 from meshmgmt.control.services.refusals import SENT_BEFORE, Code, Refused
-from meshmgmt.control.services.reporting import (
-    admitted,
-    known_peer,
-    known_peers,
-    stored_peer,
-    take_report,
-)
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import NotFound, PreconditionFailed
 from meshmgmt.core.transactions import account_write
@@ -50,7 +43,7 @@ def open_syncs(openings: Sequence[SyncOpening]) -> list[Session | Exception]:
     Two queries for all of them: after a restart everybody comes back at once.
     """
     account = the_account()
-    known = known_peers([opening.public_key for opening in openings])
+    known = reporting.known_peers([opening.public_key for opening in openings])
     found: list[Session | Exception] = []
     for opening in openings:
         try:
@@ -65,8 +58,8 @@ def open_syncs(openings: Sequence[SyncOpening]) -> list[Session | Exception]:
 def _opened(peer: Peer | None, opening: SyncOpening, account: Account) -> Session:
     if peer is None:
         raise Refused(Code.PERMISSION_DENIED, DELETED)
-    until = admitted(peer, account).until
-    take_report(peer, opening.meta, opening.source)
+    until = reporting.admitted(peer, account).until
+    reporting.take_report(peer, opening.meta, opening.source)
     return Session(peer.pk, until, peer.stream_started)
 
 
@@ -90,7 +83,7 @@ def logout(public_key: str, sealed: bytes) -> str:
     come back. Raises Refused.
     """
     with context.scope(), account_write():
-        peer = known_peer(public_key)
+        peer = reporting.known_peer(public_key)
         if peer is None:
             raise Refused(Code.NOT_FOUND, f"the peer {public_key} was not found")
         if not spend(sealed, clock.now() + FAREWELL):
@@ -116,7 +109,7 @@ def extend_session(
     with context.scope(source_address=source):
         if not jwt:
             raise Refused(Code.INVALID_ARGUMENT, SIGN_IN)
-        peer = known_peer(public_key)
+        peer = reporting.known_peer(public_key)
         if peer is None:
             raise Refused(Code.PERMISSION_DENIED, DELETED)
         signed_in = sso.signed_in(jwt)
@@ -124,13 +117,13 @@ def extend_session(
             raise Refused(Code.PERMISSION_DENIED, OTHERS_PEER)
         with signed_in.acting(), account_write():
             signed_in.spend()
-            until = _extend(stored_peer(peer.pk))
-        take_report(peer, meta, source)
+            until = _extend(reporting.stored_peer(peer.pk))
+        reporting.take_report(peer, meta, source)
         return until
 
 
 def _extend(peer: Peer) -> dt.datetime:
-    admitted(peer, the_account())
+    reporting.admitted(peer, the_account())
     peer.last_login = clock.now()
     until = standing_of(peer, the_account()).until
     if until is None:

@@ -13,19 +13,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.printable import printable
 from meshmgmt.core.progress import bar
-from meshmgmt.inventory.services.imports import (
-    FIELDS,
-    MAX_LINE,
-    ImportFault,
-    ImportResult,
-    peers_import,
-)
+from meshmgmt.inventory.services import imports
 
 
 class Command(BaseCommand):
     help = (
         "Create or update peers from NDJSON, told apart by wg_public_key. All or"
-        f" nothing. Fields: {', '.join(FIELDS)}."
+        f" nothing. Fields: {', '.join(imports.FIELDS)}."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,16 +36,16 @@ class Command(BaseCommand):
         terms = {"dry_run": options["dry_run"], "watched": partial(bar, "peers")}
         try:
             with _opened(options["file"]) as file:
-                lines = iter(partial(file.readline, MAX_LINE + 2), b"")
-                result = peers_import(lines, **terms)
-        except ImportFault as error:
+                lines = iter(partial(file.readline, imports.MAX_LINE + 2), b"")
+                result = imports.peers_import(lines, **terms)
+        except imports.ImportFault as error:
             self._print_faults(error, as_json=options["json"])
             raise CommandError("nothing was imported") from error
         except ServiceError as error:
             raise CommandError(error.message) from error
         self._print_result(result, **options)
 
-    def _print_faults(self, error: ImportFault, *, as_json: bool) -> None:
+    def _print_faults(self, error: imports.ImportFault, *, as_json: bool) -> None:
         if as_json:
             faults = [asdict(fault) for fault in error.faults]
             self.stdout.write(orjson.dumps({"faults": faults}).decode())
@@ -59,7 +53,7 @@ class Command(BaseCommand):
         for fault in error.faults:
             self.stderr.write(printable(str(fault)))
 
-    def _print_result(self, result: ImportResult, **options: Any) -> None:
+    def _print_result(self, result: imports.ImportResult, **options: Any) -> None:
         if options["json"]:
             body = {**asdict(result), "dry_run": options["dry_run"]}
             self.stdout.write(orjson.dumps(body).decode())
