@@ -29,7 +29,7 @@ from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.signals import propagation_begun, user_deleting
 from meshmgmt.adminsite import home
-from meshmgmt.adminsite.home import Figure, Line, Place, Tone
+from meshmgmt.adminsite.home import Line, Place
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules, rooms
 from meshmgmt.core.orderedlinks import ids_by_owner
@@ -41,7 +41,7 @@ _ROUTE_MODELS = ("route", "routegroup", "routepeergroup", "routeaccesscontrolgro
 
 def register() -> None:
     audit.register()
-    home.contribute(Place.ENDING, "setup_keys", _ending_setup_keys)
+    home.contribute_ending("setup_keys", SetupKey, SetupKeyStateFilter, "setup key{s}")
     home.contribute(Place.PEOPLE, "users", _way_to_invite)
     _register_references()
     rooms.after_migration("access", make_default_policy)
@@ -69,11 +69,6 @@ def register() -> None:
     modelmodules.assign(
         "users", "access.userautogroup", "access.invite", "access.inviteautogroup"
     )
-
-
-def _ending_setup_keys(request: HttpRequest) -> Iterator[Figure]:
-    shown = {"about_to_end": ("setup key{s}", Tone.WARN)}
-    yield from home.state_figures(request, SetupKey, SetupKeyStateFilter, shown)
 
 
 def _way_to_invite(request: HttpRequest) -> Iterator[Line]:

@@ -31,7 +31,7 @@ from observability.registries import InventoryRows, register_inventory
 def register() -> None:
     audit.register()
     _register_gauges()
-    home.contribute(Place.ENDING, "pats", _ending_tokens)
+    home.contribute_ending("pats", AccessToken, EndFilter, "access token{s}")
     home.contribute(Place.PEOPLE, "users", _pending_users)
     directory.users.add("accounts", known_users)
     directory.find_users.add("accounts", find_users)
@@ -85,11 +85,6 @@ def _users_by_state() -> InventoryRows:
         pending=~blocked & pending,
         active=~blocked & ~pending,
     )
-
-
-def _ending_tokens(request: HttpRequest) -> Iterator[Figure]:
-    shown = {"about_to_end": ("access token{s}", Tone.WARN)}
-    yield from home.state_figures(request, AccessToken, EndFilter, shown)
 
 
 def _pending_users(request: HttpRequest) -> Iterator[Figure]:

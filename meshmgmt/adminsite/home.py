@@ -7,6 +7,7 @@ shows come from the same `StateFilter`, or from the same lookups.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 from django.contrib import admin
@@ -161,6 +162,15 @@ _contributions: Final = Registry[tuple[Place, Read], str]()
 def contribute(place: Place, module: str, read: Read) -> None:
     """Add figures and lines to a card, for roles that may read a module."""
     _contributions.add((place, read), module)
+
+
+def contribute_ending(
+    module: str, model: type[Model], state_filter: type[StateFilter], label: str
+) -> None:
+    """Add how many objects of a model are about to end."""
+    shown = {"about_to_end": (label, Tone.WARN)}
+    read = partial(state_figures, model=model, state_filter=state_filter, shown=shown)
+    contribute(Place.ENDING, module, read)
 
 
 def cards(request: HttpRequest) -> list[Card]:

@@ -9,7 +9,7 @@ from events.audit import specs
 from events.audit.specs import AuditSpec
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.filters import EndFilter
-from meshmgmt.adminsite.home import Figure, Line, Place, Tone
+from meshmgmt.adminsite.home import Line, Place, Tone
 from meshmgmt.control import changes
 from meshmgmt.control.firststeps import first_steps
 from meshmgmt.control.models import ProxyToken
@@ -37,7 +37,7 @@ def register() -> None:
     )
     home.contribute(Place.FIRST_STEPS, "setup_keys", first_steps)
     home.contribute(Place.PEERS, "peers", _streams)
-    home.contribute(Place.ENDING, "services", _tokens)
+    home.contribute_ending("services", ProxyToken, EndFilter, "proxy token{s}")
     modelmodules.assign("services", "control.proxytoken")
     modelmodules.assign("remote_jobs", "control.peerjob")
     contributions.reachable_since.add("control", presence.reachable_since)
@@ -66,8 +66,3 @@ def _streams(request: HttpRequest) -> Iterator[Line]:
         yield Line(f"A map has waited for {wait:.0f} s", tone=Tone.WARN)
     else:
         yield Line("Every map is delivered")
-
-
-def _tokens(request: HttpRequest) -> Iterator[Figure]:
-    shown = {"about_to_end": ("proxy token{s}", Tone.WARN)}
-    yield from home.state_figures(request, ProxyToken, EndFilter, shown)

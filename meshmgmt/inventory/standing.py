@@ -19,10 +19,12 @@ PENDING: Final = "the owner of this peer is pending approval"
 EXPIRED: Final = "peer login has expired: please sign in again"
 DELETED: Final = "this peer is not registered"
 
-_COLUMNS: Final = (
-    *("pk", "user_id", "user__is_blocked", "user__pending_approval", "login_expired"),
-    *("login_expiration_enabled", "last_login", "created_at"),
+_OWN: Final = (
+    *("user_id", "login_expired", "login_expiration_enabled"),
+    *("last_login", "created_at"),
 )
+_OF_OWNER: Final = ("is_blocked", "pending_approval")
+_COLUMNS: Final = ("pk", *_OWN, *(f"user__{name}" for name in _OF_OWNER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,9 @@ def standings(peer_ids: Iterable[str]) -> dict[str, Standing]:
 
 def standing_of(peer: Peer, account: Account) -> Standing:
     """Return the standing of a peer whose user is loaded."""
-    owner = peer.user
-    return _standing(
-        account,
-        {
-            "user_id": peer.user_id,
-            "user__is_blocked": owner is not None and owner.is_blocked,
-            "user__pending_approval": owner is not None and owner.pending_approval,
-            "login_expired": peer.login_expired,
-            "login_expiration_enabled": peer.login_expiration_enabled,
-            "last_login": peer.last_login,
-            "created_at": peer.created_at,
-        },
-    )
+    row = {name: getattr(peer, name) for name in _OWN}
+    row |= {f"user__{name}": getattr(peer.user, name, False) for name in _OF_OWNER}
+    return _standing(account, row)
 
 
 def _standing(account: Account, row: dict[str, Any]) -> Standing:

@@ -364,17 +364,13 @@ class PolicyRuleAdmin(ReadOnlyAdmin):
     part_of = "policy"
 
     def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: Any = None,
+        self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Lead to the rule on the page of its policy; nothing is written here."""
         rule = PolicyRule.objects.filter(pk=unquote(object_id)).first()
         reads = request.method == "GET" and self.has_view_permission(request)
         if rule is None or not reads:
-            return super().change_view(request, object_id, form_url, extra_context)
+            return super().change_view(request, object_id, *args, **kwargs)
         return redirect(rule_url(rule))
 
 

@@ -16,11 +16,9 @@ class ByForm(ServiceForm):
 
 
 class ByAdmin(ServiceAdmin):
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
-    ) -> Any:
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Return the form, told who uses it."""
-        form: Any = super().get_form(request, obj, change, **kw)
+        form: Any = super().get_form(request, *args, **kwargs)
         # Nobody else's: Django makes a class of the form for each request.
         form.by = viewer_of(request)
         return form

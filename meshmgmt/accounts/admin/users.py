@@ -110,17 +110,15 @@ class UserAdmin(ByAdmin):
         *("created_at", "last_login"),
     ]
 
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
-    ) -> Any:
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Return the form, with the list of groups that a room above keeps."""
         groups = OrderedListField(
             contributions.auto_group_column.only,
             help_text="Groups that the user's peers join.",
         )
         # The field needs a model of a room above, which is not there at import.
-        kw["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
-        return super().get_form(request, obj, change, **kw)
+        kwargs["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
+        return super().get_form(request, *args, **kwargs)
 
     @admin.display(description="state")
     def state(self, user: User) -> SafeString:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+from collections.abc import Iterator
 from typing import Final
 
 from django.conf import settings
@@ -118,8 +119,7 @@ def first_owner_create(
         return user, access_tokens.create(terms, user.pk).plain
 
 
-def _password_errors(password: str) -> list[FieldError]:
-    if MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-        return []
-    text = f"a password has {MIN_PASSWORD} to {MAX_PASSWORD} characters"
-    return [FieldError("password", text)]
+def _password_errors(password: str) -> Iterator[FieldError]:
+    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+        text = f"a password has {MIN_PASSWORD} to {MAX_PASSWORD} characters"
+        yield FieldError("password", text)

@@ -126,7 +126,10 @@ def peers_import(
                 break
         if faults:
             raise ImportFault(faults[:MAX_FAULTS])
-        _write(state)
+        audited_bulk_create(state.new)
+        for peer, columns in state.changed:
+            # The other columns may be written meanwhile, without the lock.
+            peer.save(update_fields=columns)
         if dry_run:
             raise _DryRunError
     return ImportResult(len(state.new), len(state.changed), state.unchanged)
@@ -146,13 +149,6 @@ def _arrived(lines: Iterable[bytes]) -> Iterator[Iterable[bytes]]:
                 break
         kept.seek(0)
         yield kept
-
-
-def _write(state: _Import) -> None:
-    audited_bulk_create(state.new)
-    for peer, columns in state.changed:
-        # The other columns may be written meanwhile, without the lock.
-        peer.save(update_fields=columns)
 
 
 def _take(state: _Import, number: int, line: bytes) -> list[LineFault]:
