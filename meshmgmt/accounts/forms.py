@@ -8,7 +8,7 @@ from django.contrib.admin.forms import AdminAuthenticationForm, AdminPasswordCha
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 
-from meshmgmt.accounts.services.userchanges import new_password_errors
+from meshmgmt.accounts.services.users import new_password_errors
 from meshmgmt.api.exceptions import RETRY_SECONDS
 from meshmgmt.api.pages import sentence
 from meshmgmt.core.errors import Forbidden, ServiceError, TooManyRequests, Unavailable

@@ -31,8 +31,12 @@ from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.accounts.services.account import account_update
-from meshmgmt.accounts.services.userchanges import user_update
-from meshmgmt.accounts.services.users import user_delete, user_get, user_rename
+from meshmgmt.accounts.services.users import (
+    user_delete,
+    user_get,
+    user_rename,
+    user_update,
+)
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Conflict

@@ -36,8 +36,7 @@ from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.accounts.services.account import WRITABLE, account_update
-from meshmgmt.accounts.services.userchanges import user_update
-from meshmgmt.accounts.services.users import user_create, user_rename
+from meshmgmt.accounts.services.users import user_create, user_rename, user_update
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys

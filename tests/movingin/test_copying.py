@@ -13,7 +13,7 @@ from groups.models import Group, GroupPeer, GroupResource
 from meshmgmt.access.models import Policy, Route, RuleSource, SetupKey
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.services.userchanges import user_update
+from meshmgmt.accounts.services.users import user_update
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.movingin.copying import Report, account_compare, account_copy

@@ -23,8 +23,11 @@ from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.authority import check_may_grant
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.rules import EMAIL_TAKEN, fold_email
-from meshmgmt.accounts.services.userchanges import new_password_errors
-from meshmgmt.accounts.services.users import HashedPassword, user_create
+from meshmgmt.accounts.services.users import (
+    HashedPassword,
+    new_password_errors,
+    user_create,
+)
 from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock, context

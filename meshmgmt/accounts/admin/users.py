@@ -14,7 +14,6 @@ from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.accounts.forms import password_field
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services import users as services
-from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.adminsite.bulk import BulkAction, refuse_too_many
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import badge
@@ -74,7 +73,7 @@ class UserForm(ByForm):
             email, name = data["email"], data["name"]
             services.user_rename(user_id=user.pk, name=name, email=email, by=self.by)
         changes = {name: data[name] for name in ("role", "is_blocked", "auto_groups")}
-        return user_update(user_id=user.pk, changes=changes, by=self.by)
+        return services.user_update(user_id=user.pk, changes=changes, by=self.by)
 
 
 def _blocking(name: str, *, blocked: bool) -> BulkAction:

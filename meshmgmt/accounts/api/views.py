@@ -22,13 +22,6 @@ from meshmgmt.accounts.rules import new_password
 from meshmgmt.accounts.services import users
 from meshmgmt.accounts.services.account import account_update, range_for_groups
 from meshmgmt.accounts.services.tokens import access_tokens
-from meshmgmt.accounts.services.userchanges import (
-    check_own_password,
-    newcomer_errors,
-    own_password_change,
-    user_reject,
-    user_update,
-)
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.requests import truth
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id, replaced
@@ -83,7 +76,9 @@ class UserViewSet(ResourceViewSet):
         password = None
         if not data["is_service_user"]:
             groups = data.get("auto_groups", ())
-            raise_field_errors(newcomer_errors(data["name"], data["role"], groups))
+            raise_field_errors(
+                users.newcomer_errors(data["name"], data["role"], groups)
+            )
             password = users.HashedPassword(new_password())
         made = users.user_create(
             **data, password=password, temporary=True, by=viewer_of(request)
@@ -94,7 +89,7 @@ class UserViewSet(ResourceViewSet):
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
         """Change a user."""
         viewer = viewer_of(self.request)
-        return user_update(user_id=identifier, changes=data, by=viewer).pk
+        return users.user_update(user_id=identifier, changes=data, by=viewer).pk
 
     def delete_object(self, identifier: str) -> None:
         """Delete a user with their tokens and peers."""
@@ -111,7 +106,7 @@ class UserViewSet(ResourceViewSet):
     @action(detail=True, methods=["delete"])
     def reject(self, request: Request, **kwargs: Any) -> Response:
         """Reject the user, who is deleted."""
-        user_reject(user_id=self.identifier, by=viewer_of(request))
+        users.user_reject(user_id=self.identifier, by=viewer_of(request))
         return Response({})
 
     @extend_schema(request=None, responses={200: OpenApiTypes.OBJECT})
@@ -130,10 +125,10 @@ class UserViewSet(ResourceViewSet):
     def password(self, request: Request, **kwargs: Any) -> Response:
         """Replace the password."""
         viewer = viewer_of(request)
-        check_own_password(viewer, self.kwargs[self.lookup_url_kwarg])
+        users.check_own_password(viewer, self.kwargs[self.lookup_url_kwarg])
         data = self.validated(bodies.PasswordChangeSerializer)
         old, new = data["old_password"], data["new_password"]
-        own_password_change(old=old, new=new, by=viewer)
+        users.own_password_change(old=old, new=new, by=viewer)
         return Response({})
 
 
