@@ -18,7 +18,7 @@ from google.protobuf.json_format import MessageToDict
 
 from meshmgmt.control import changes
 from meshmgmt.control.encoding.message import Encoded, Encoder, closing_message
-from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import nothing, read_snapshot
 from meshmgmt.mesh import Mesh, NetworkMap, affected
@@ -103,13 +103,13 @@ class MapStore:
         """The last message for a peer that is deleted: it sees nobody."""
         return closing_message(self.serial, self.mesh.forwarder_port)
 
-    def peer_config(self, peer_id: str) -> management_pb2.PeerConfig:
+    def peer_config(self, peer_id: str) -> pb.PeerConfig:
         """What Login tells a peer about itself; the same as in its maps."""
         return self._encoder.peer_config(self._map(peer_id))
 
     def as_dict(self, peer_id: str) -> dict[str, Any]:
         """The message for a peer as plain values, for people."""
-        message = management_pb2.SyncResponse.FromString(
+        message = pb.SyncResponse.FromString(
             self._encoded(peer_id).message(self.serial)
         )
         return MessageToDict(message, preserving_proto_field_name=True)

@@ -16,13 +16,7 @@ from meshmgmt.accounts.models import Account
 from meshmgmt.control.checks import Unsendable, check_config, check_login
 from meshmgmt.control.encoding.message import Encoder
 from meshmgmt.control.maps import MapStore, Refresh
-from meshmgmt.control.protocol.management_pb2 import (
-    Checks,
-    EncryptedMessage,
-    LoginResponse,
-    NetbirdConfig,
-    SyncResponse,
-)
+from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server import netbirdconfig
 from meshmgmt.control.server.envelope import Envelopes
 from meshmgmt.control.server.streams import Stream
@@ -100,13 +94,13 @@ class Messages:
 
     def sealed(
         self, wanted: Sequence[tuple[Stream, Make]]
-    ) -> list[EncryptedMessage | Exception | None]:
+    ) -> list[pb.EncryptedMessage | Exception | None]:
         """Return what is to be sent to each stream, None for nothing, or what went wrong.
 
         Refused: there is no map for a stream that begins.
         """
         self._samples = True
-        found: list[EncryptedMessage | Exception | None] = []
+        found: list[pb.EncryptedMessage | Exception | None] = []
         for stream, make in wanted:
             try:
                 found.append(self._sealed(stream, make))
@@ -114,7 +108,7 @@ class Messages:
                 found.append(error)
         return found
 
-    def _sealed(self, stream: Stream, make: Make) -> EncryptedMessage | None:
+    def _sealed(self, stream: Stream, make: Make) -> pb.EncryptedMessage | None:
         try:
             message = make(stream)
         except Unsendable as error:
@@ -130,7 +124,7 @@ class Messages:
         capture.keep(
             "sync",
             stream.peer_id,
-            lambda: MessageToDict(SyncResponse.FromString(message)),
+            lambda: MessageToDict(pb.SyncResponse.FromString(message)),
         )
         return self.envelopes.seal(stream.box, message)
 
@@ -159,7 +153,7 @@ class Messages:
             # Well before they end, also for a peer that is slow to read.
             stream.config_due = time.monotonic() + netbirdconfig.LIFETIME * 0.75
         check_config(config)
-        return SyncResponse(netbirdConfig=config).SerializeToString()
+        return pb.SyncResponse(netbirdConfig=config).SerializeToString()
 
     def _measured(
         self, make: Callable[[str], bytes | None], peer_id: str
@@ -170,13 +164,13 @@ class Messages:
         observe_duration(seconds=time.perf_counter() - begun)
         if message is not None and (self._samples or len(message) > _LARGE):
             self._samples = False
-            found = SyncResponse.FromString(message).NetworkMap
+            found = pb.SyncResponse.FromString(message).NetworkMap
             count = len(found.remotePeers) + len(found.offlinePeers) + len(found.Routes)
             count += len(found.FirewallRules) + len(found.routesFirewallRules)
             observe_objects(peer_id, count)
         return message
 
-    def _add_flow(self, config: NetbirdConfig, stream: Stream) -> None:
+    def _add_flow(self, config: pb.NetbirdConfig, stream: Stream) -> None:
         """Say whether the peer reports traffic; one that never did is told nothing."""
         told = self.flow_rule.told(stream.peer_id)
         if any(told) or stream.flow is not None:
@@ -206,7 +200,7 @@ def tell_not_sent(peer_id: str, error: Unsendable) -> None:
 
 def login_responses(
     config: Config, peers: Sequence[Session]
-) -> list[LoginResponse | Exception]:
+) -> list[pb.LoginResponse | Exception]:
     """Return what each of the peers that logged in is told, or Refused.
 
     Themselves and the services; the map comes with Sync. So a login waits for no map of the
@@ -229,16 +223,16 @@ def login_responses(
 
 def _response(
     config: Config, mesh: Mesh, encoder: Encoder, peer: Session
-) -> LoginResponse | Exception:
+) -> pb.LoginResponse | Exception:
     found = mesh.network_map(peer.peer_id)
     # None is the zero Timestamp on the wire: the session has no end.
     expires = Timestamp()
     if peer.session_expires_at is not None:
         expires.FromDatetime(peer.session_expires_at)
-    checks = [Checks(Files=paths) for paths in found.files]
+    checks = [pb.Checks(Files=paths) for paths in found.files]
     push = mesh.snapshot.settings.metrics_push
     try:
-        response = LoginResponse(
+        response = pb.LoginResponse(
             netbirdConfig=netbirdconfig.netbird_config(config, metrics_push=push),
             peerConfig=encoder.peer_config(found),
             Checks=checks,

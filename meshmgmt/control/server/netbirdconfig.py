@@ -12,13 +12,7 @@ from urllib.parse import urlsplit
 
 from google.protobuf.duration_pb2 import Duration
 
-from meshmgmt.control.protocol.management_pb2 import (
-    FlowConfig,
-    HostConfig,
-    MetricsConfig,
-    NetbirdConfig,
-    ProtectedHostConfig,
-)
+from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.env import Config
 
 LIFETIME: Final = 12 * 3600
@@ -38,17 +32,18 @@ def peer_url(config: Config) -> str:
 
 def netbird_config(
     config: Config, now: float | None = None, *, metrics_push: bool = False
-) -> NetbirdConfig:
+) -> pb.NetbirdConfig:
     """Return everything but the flows, which differ from peer to peer."""
     expiry = str(int(time.time() if now is None else now) + LIFETIME)
-    message = NetbirdConfig(
+    message = pb.NetbirdConfig(
         stuns=[
-            HostConfig(uri=url, protocol=HostConfig.UDP) for url in config.stun_urls
+            pb.HostConfig(uri=url, protocol=pb.HostConfig.UDP)
+            for url in config.stun_urls
         ],
         turns=[_turn(url, expiry, config.turn_secret) for url in config.turn_urls],
         signal=_signal(peer_url(config)),
         # Figures of their own, which agents send to their maker.
-        metrics=MetricsConfig(enabled=metrics_push),
+        metrics=pb.MetricsConfig(enabled=metrics_push),
     )
     if config.relay_urls:
         token = relay_credentials(config.relay_secret, expiry)
@@ -59,10 +54,10 @@ def netbird_config(
 
 def flow_config(
     config: Config, payload: str, signature: str, *, enabled: bool, counters: bool
-) -> FlowConfig:
+) -> pb.FlowConfig:
     """Return where a peer reports its traffic, with its own token."""
     assert config.flow_interval is not None
-    return FlowConfig(
+    return pb.FlowConfig(
         url=peer_url(config),
         tokenPayload=payload,
         tokenSignature=signature,
@@ -87,16 +82,16 @@ def relay_credentials(secret: str, expiry: str) -> tuple[str, str]:
     return expiry, base64.b64encode(digest).decode()
 
 
-def _turn(url: str, expiry: str, secret: str) -> ProtectedHostConfig:
+def _turn(url: str, expiry: str, secret: str) -> pb.ProtectedHostConfig:
     user, password = turn_credentials(secret, expiry)
-    host = HostConfig(uri=url, protocol=HostConfig.UDP)
-    return ProtectedHostConfig(hostConfig=host, user=user, password=password)
+    host = pb.HostConfig(uri=url, protocol=pb.HostConfig.UDP)
+    return pb.ProtectedHostConfig(hostConfig=host, user=user, password=password)
 
 
-def _signal(url: str) -> HostConfig:
+def _signal(url: str) -> pb.HostConfig:
     is_secure = urlsplit(url).scheme == "https"
-    protocol = HostConfig.HTTPS if is_secure else HostConfig.HTTP
-    return HostConfig(uri=host_and_port(url), protocol=protocol)
+    protocol = pb.HostConfig.HTTPS if is_secure else pb.HostConfig.HTTP
+    return pb.HostConfig(uri=host_and_port(url), protocol=protocol)
 
 
 def host_and_port(url: str) -> str:

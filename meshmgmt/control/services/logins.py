@@ -12,7 +12,7 @@ from meshmgmt.access.models import UserAutoGroup
 from meshmgmt.access.services.enrolment import setup_key_use, usable_setup_key
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
-from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.control.services.reporting import (
@@ -64,9 +64,7 @@ class Session:
     stream_started: int = 0
 
 
-def login(
-    public_key: str, request: management_pb2.LoginRequest, source: str
-) -> Session:
+def login(public_key: str, request: pb.LoginRequest, source: str) -> Session:
     """Let a peer in. `public_key` is that of the envelope, `source` an IP address.
 
     Raises Refused.
@@ -83,7 +81,7 @@ def login(
         return Session(peer.pk, standing.until)
 
 
-def _again(peer: Peer, request: management_pb2.LoginRequest, source: str) -> Standing:
+def _again(peer: Peer, request: pb.LoginRequest, source: str) -> Standing:
     """Let a known peer in; a setup key that it shows does not matter."""
     if request.jwtToken:
         peer = _sign_in(peer, request.jwtToken)
@@ -117,7 +115,7 @@ def _renew(peer: Peer) -> None:
         record_about(peer, Activity.USER_PEER_LOGIN)
 
 
-def enrol(public_key: str, request: management_pb2.LoginRequest, source: str) -> Peer:
+def enrol(public_key: str, request: pb.LoginRequest, source: str) -> Peer:
     """Create the peer with this key. Raises Refused."""
     facts = {**facts_of(request.meta), **ssh_key_of(request), **place_facts(source)}
     labels = [label.lower() for label in request.dnsLabels]

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core.queries import Prepared, batches, columns_of, loaded
 from meshmgmt.inventory.models import Peer
@@ -56,7 +56,7 @@ _BY_KEYS: Final = Prepared(
 )
 
 
-def facts_of(meta: management_pb2.PeerSystemMeta) -> dict[str, Any]:
+def facts_of(meta: pb.PeerSystemMeta) -> dict[str, Any]:
     """Return the columns that `meta` gives; none at all when it says nothing.
 
     Texts lose what cannot be printed and are cut to what their columns hold. Lists are
@@ -104,7 +104,7 @@ def facts_of(meta: management_pb2.PeerSystemMeta) -> dict[str, Any]:
     return facts
 
 
-def ssh_key_of(request: management_pb2.LoginRequest) -> dict[str, str]:
+def ssh_key_of(request: pb.LoginRequest) -> dict[str, str]:
     """Return the column for the SSH key of a login, none without. Raises Refused."""
     key = request.peerKeys.sshPubKey
     if len(key) > MAX_KEY:
@@ -157,7 +157,7 @@ def stored_peer(peer_id: str) -> Peer:
 
 
 def take_report(
-    peer: Peer, meta: management_pb2.PeerSystemMeta, source: str, **further: str
+    peer: Peer, meta: pb.PeerSystemMeta, source: str, **further: str
 ) -> None:
     """Store what a peer says of itself and where it comes from."""
     facts = {**facts_of(meta), **place_facts(source), **further}

@@ -9,7 +9,7 @@ from events.activities import Activity
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.api.middleware import set_actor
-from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import reporting, sso
 from meshmgmt.control.services.logins import OTHERS_PEER, Session
 from meshmgmt.control.services.once import spend
@@ -33,7 +33,7 @@ class SyncOpening:
     """A peer that wants to open its stream; `source` is an IP address."""
 
     public_key: str
-    meta: management_pb2.PeerSystemMeta
+    meta: pb.PeerSystemMeta
     source: str
 
 
@@ -63,9 +63,7 @@ def _opened(peer: Peer | None, opening: SyncOpening, account: Account) -> Sessio
     return Session(peer.pk, until, peer.stream_started)
 
 
-def open_sync(
-    public_key: str, meta: management_pb2.PeerSystemMeta, source: str
-) -> Session:
+def open_sync(public_key: str, meta: pb.PeerSystemMeta, source: str) -> Session:
     """Let a peer open its stream, and take in what it reports. Raises Refused.
 
     It need not have logged in to this server before.
@@ -100,7 +98,7 @@ def logout(public_key: str, sealed: bytes) -> str:
 
 
 def extend_session(
-    public_key: str, jwt: str, meta: management_pb2.PeerSystemMeta, source: str = ""
+    public_key: str, jwt: str, meta: pb.PeerSystemMeta, source: str = ""
 ) -> dt.datetime:
     """Let the session of a peer begin anew by its owner's token; return when it ends.
 

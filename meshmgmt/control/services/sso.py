@@ -19,7 +19,7 @@ from meshmgmt.accounts.oidc.configured import (
 from meshmgmt.accounts.oidc.identity import LEEWAY_SECONDS
 from meshmgmt.accounts.oidc.provisioning import user_of
 from meshmgmt.accounts.tokens import EXPIRED
-from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.once import spend
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import context
@@ -89,19 +89,19 @@ def signed_in(token: str) -> SignedIn:
     return SignedIn(user, token, dt.datetime.fromtimestamp(last_good, dt.UTC))
 
 
-def pkce_flow() -> management_pb2.PKCEAuthorizationFlow:
+def pkce_flow() -> pb.PKCEAuthorizationFlow:
     """Return how a client signs its user in by the browser. Raises Refused."""
     config = _provider_config("authorization_endpoint")
-    return management_pb2.PKCEAuthorizationFlow(ProviderConfig=config)
+    return pb.PKCEAuthorizationFlow(ProviderConfig=config)
 
 
-def device_flow() -> management_pb2.DeviceAuthorizationFlow:
+def device_flow() -> pb.DeviceAuthorizationFlow:
     """Return how a client signs its user in on another device (RFC 8628).
 
     Raises Refused, also where the provider does not offer it.
     """
     config = _provider_config("device_authorization_endpoint")
-    return management_pb2.DeviceAuthorizationFlow(ProviderConfig=config)
+    return pb.DeviceAuthorizationFlow(ProviderConfig=config)
 
 
 def asked_keys_location() -> str:
@@ -116,7 +116,7 @@ def asked_keys_location() -> str:
     return keys_location()
 
 
-def _provider_config(endpoint: str) -> management_pb2.ProviderConfig:
+def _provider_config(endpoint: str) -> pb.ProviderConfig:
     if not is_configured() or not settings.SVC.oidc_client_id:
         raise Refused(Code.NOT_FOUND, NO_PROVIDER)
     try:
@@ -130,7 +130,7 @@ def _provider_config(endpoint: str) -> management_pb2.ProviderConfig:
     def known(name: str) -> Any:
         return str(metadata.get(name, ""))
 
-    return management_pb2.ProviderConfig(
+    return pb.ProviderConfig(
         ClientID=settings.SVC.oidc_client_id,
         Audience=audience()[0],  # clients refuse an empty one
         AuthorizationEndpoint=known("authorization_endpoint"),
