@@ -15,7 +15,6 @@ from meshmgmt.control.services.logins import OTHERS_PEER, Session
 from meshmgmt.control.services.once import spend
 from meshmgmt.control.services.refusals import SENT_BEFORE, Code, Refused
 from meshmgmt.core import clock, context
-from meshmgmt.core.errors import NotFound, PreconditionFailed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.audit import record_about
 from meshmgmt.inventory.models import Peer
@@ -88,12 +87,7 @@ def logout(public_key: str, sealed: bytes) -> str:
             raise Refused(Code.INVALID_ARGUMENT, SENT_BEFORE)
         if peer.user is not None:
             set_actor(peer.user)
-        try:
-            peer_delete(peer_id=peer.pk)
-        except NotFound as error:
-            raise Refused(Code.NOT_FOUND, error.message) from error
-        except PreconditionFailed as error:
-            raise Refused(Code.FAILED_PRECONDITION, error.message) from error
+        peer_delete(peer_id=peer.pk)
         return peer.pk
 
 
