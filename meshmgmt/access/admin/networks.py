@@ -20,12 +20,7 @@ from meshmgmt.access.models import (
     Router,
     RouterPeerGroup,
 )
-from meshmgmt.access.services.networks import (
-    network_resources,
-    networks,
-    routers,
-    routes,
-)
+from meshmgmt.access.services import networks as services
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField, OrderedListField
@@ -35,7 +30,7 @@ from meshmgmt.inventory.models import Network, NetworkResource
 
 
 class RouteForm(ServiceForm):
-    resource = routes
+    resource = services.routes
 
     network_id = forms.CharField(
         label="Network identifier",
@@ -71,7 +66,7 @@ class RouteAdmin(ServiceAdmin):
 
 
 class NetworkForm(ServiceForm):
-    resource = networks
+    resource = services.networks
 
 
 @admin.register(Network)
@@ -120,7 +115,7 @@ class InNetworkAdmin(ServiceAdmin):
 
 
 class ResourceForm(ServiceForm):
-    resource = network_resources
+    resource = services.network_resources
 
     network = KeyField(NetworkResource._meta.get_field("network"))
     address = forms.CharField(
@@ -151,7 +146,7 @@ class NetworkResourceAdmin(InNetworkAdmin):
 
 
 class RouterForm(ServiceForm):
-    resource = routers
+    resource = services.routers
 
     network = KeyField(Router._meta.get_field("network"))
     peer = KeyField(Router._meta.get_field("peer"))

@@ -70,8 +70,8 @@ class _Family:
 
     def keep(self, before: "_Family", ids: Set[str]) -> None:
         """Take over what is about peers that did not change."""
-        for table, old in ((self.remotes, before.remotes), (self.names, before.names)):
-            table.update({id_: old[id_] for id_ in old.keys() & ids})
+        self.remotes.keep(before.remotes, ids)
+        self.names.keep(before.names, ids)
 
 
 class Encoder:
@@ -107,16 +107,10 @@ class Encoder:
         )
 
     def _use_zones(self, zones: Mapping[str, Zone]) -> None:
-        old, old_parts = self._zones, self._zone_parts
-        self._zones = zones
+        old, before, self._zones = self._zones, self._zone_parts, zones
         self._zone_parts = parts.Parts(lambda id_: parts.custom_zone(zones[id_]))
-        self._zone_parts.update(
-            {
-                id_: part
-                for id_, part in old_parts.items()
-                if id_ in zones and zones[id_] == old[id_]
-            }
-        )
+        same = {id_ for id_ in before.keys() & zones if zones[id_] == old[id_]}
+        self._zone_parts.keep(before, same)
 
     def encode(self, found: NetworkMap) -> Encoded:
         """The message for a peer of the mesh. Raises Unsendable."""

@@ -4,7 +4,7 @@ What is about a peer or a zone is kept as long as it stays the same, also from o
 snapshot to the next.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 from typing import Final, TypeVar
 
@@ -41,6 +41,10 @@ class Parts(dict[Key, bytes]):
     def __missing__(self, key: Key) -> bytes:
         part = self[key] = self._make(key)
         return part
+
+    def keep(self, before: Mapping[Key, bytes], keys: Set[Key]) -> None:
+        """Take over those of some keys that were made before."""
+        self.update({key: before[key] for key in before.keys() & keys})
 
 
 def remote_peer(peer: Peer, domain: str, ipv6: bool) -> bytes:
