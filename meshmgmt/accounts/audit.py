@@ -180,10 +180,7 @@ def _token_target(change: Change, activity: Activity) -> str:
 
 def record_sign_in(user: User, **kwargs: Any) -> None:
     """Write `dashboard.login`, by and about the user who signed in."""
+    code = Activity.DASHBOARD_LOGIN
+    meta = {"timestamp": clock.now(), **user_facts(user)}
     with context.scope(actor=Actor(user.pk, user.name, user.email)):
-        audit_record(
-            Activity.DASHBOARD_LOGIN,
-            target_id=user.pk,
-            target_type="user",
-            meta={"timestamp": clock.now(), **user_facts(user)},
-        )
+        audit_record(code, target_id=user.pk, target_type="user", meta=meta)

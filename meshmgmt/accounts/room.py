@@ -53,18 +53,10 @@ def register() -> None:
 
 
 def _register_gauges() -> None:
-    register_inventory(
-        "mesh_tokens",
-        "Access tokens: valid for longer, expiring within 7 days, or expired.",
-        ("state",),
-        _tokens_by_state,
-    )
-    register_inventory(
-        "mesh_users",
-        "Users, by state: each is in exactly one.",
-        ("state",),
-        _users_by_state,
-    )
+    text = "Access tokens: valid for longer, expiring within 7 days, or expired."
+    register_inventory("mesh_tokens", text, ("state",), _tokens_by_state)
+    text = "Users, by state: each is in exactly one."
+    register_inventory("mesh_users", text, ("state",), _users_by_state)
 
 
 def _tokens_by_state() -> InventoryRows:

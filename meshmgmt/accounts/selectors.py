@@ -72,9 +72,8 @@ def user_rows(
         return []
     # Thousands of ids in a statement cost more than reading all lists.
     many = everybody and ids is None
-    groups = contributions.auto_groups.only(
-        None if many else [row["id"] for row in found]
-    )
+    chosen = None if many else [row["id"] for row in found]
+    groups = contributions.auto_groups.only(chosen)
     restricted = _regular_users_are_restricted()
     return [_user_row(row, groups, viewer, restricted=restricted) for row in found]
 
@@ -87,12 +86,9 @@ def shown_of(user: User) -> tuple[Any, ...]:
 def current_user_row(viewer: User) -> Row:
     """Return the user who asks, with what they may do."""
     values = dict(zip(_USER_FIELDS, shown_of(viewer), strict=True))
-    return _user_row(
-        values,
-        contributions.auto_groups.only([viewer.pk]),
-        viewer,
-        restricted=_regular_users_are_restricted(),
-    )
+    groups = contributions.auto_groups.only([viewer.pk])
+    restricted = _regular_users_are_restricted()
+    return _user_row(values, groups, viewer, restricted=restricted)
 
 
 def _regular_users_are_restricted() -> bool:

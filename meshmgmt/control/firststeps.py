@@ -56,18 +56,12 @@ def _steps(request: HttpRequest, account: Account) -> Iterator[Line]:
     joined = Peer.objects.exists()
     policy = Policy.objects.exclude(name="Default").exists()
     invited = Invite.objects.exists() or User.objects.people().count() > 1
-    yield _step(
-        "1. Choose the domain that peers are named in",
-        settings_page,
-        done=named,
-        detail=account.peers_domain,
-    )
+    text = "1. Choose the domain that peers are named in"
+    yield _step(text, settings_page, done=named, detail=account.peers_domain)
     add = reverse("admin:access_setupkey_add")
     yield _step("2. Make a setup key", add, done=SetupKey.objects.exists())
-    code = enrol_command(request, "KEY")
-    yield Line(
-        "3. Run this on a machine, with the key", "done" if joined else "", code=code
-    )
+    text, code = "3. Run this on a machine, with the key", enrol_command(request, "KEY")
+    yield Line(text, "done" if joined else "", code=code)
     peers = reverse("admin:inventory_peer_changelist")
     online = "done" if joined else "it shows here by itself"
     yield Line("4. See the first peer come online", online, peers, soon=not joined)

@@ -91,9 +91,8 @@ def peer_rows(
     if not found:
         return []
     many = len(found) > FEW
-    groups = contributions.peer_groups.only(
-        None if many else [row["id"] for row in found]
-    )
+    chosen = None if many else [row["id"] for row in found]
+    groups = contributions.peer_groups.only(chosen)
     domain = account_domain()
     for row in found:
         _finish(row, groups, domain)

@@ -85,11 +85,10 @@ class Membership:
         return union
 
     def _mask(self, group_id: str) -> int:
-        found = self._masks.get(group_id)
-        if found is None:
-            found = self.roster.mask(self._snapshot.members.get(group_id, NOBODY))
-            self._masks[group_id] = found
-        return found
+        if group_id not in self._masks:
+            members = self._snapshot.members.get(group_id, NOBODY)
+            self._masks[group_id] = self.roster.mask(members)
+        return self._masks[group_id]
 
     def _passing(self, mask: int, checks: tuple[PostureCheck, ...]) -> int:
         if not checks:

@@ -119,12 +119,11 @@ class PeerNames:
         return len(self._own(receiver)) + sum(others)
 
     def _family(self, *, ipv6: bool) -> "_Family":
-        family = self._families.get(ipv6)
-        if family is None:
+        if ipv6 not in self._families:
             peers, domain = self._peers.values(), self._domain
             records = [peer_records(peer, domain, ipv6=ipv6) for peer in peers]
-            family = self._families[ipv6] = _Family(records)
-        return family
+            self._families[ipv6] = _Family(records)
+        return self._families[ipv6]
 
     def _own(self, receiver: Peer) -> tuple[Record, ...]:
         return peer_records(receiver, self._domain, ipv6=receiver.has_ipv6)

@@ -37,7 +37,7 @@ def setup_key_errors(key: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def auto_group_errors(
-    groups: Sequence[str], *, known_groups: Collection[str], all_group: str
+    groups: Sequence[str], known_groups: Collection[str], all_group: str
 ) -> Iterator[FieldError]:
     """Check a list of groups that enrolled peers join; `all_group` is the id of `All`."""
     for index, group_id in enumerate(groups):

@@ -167,11 +167,8 @@ def join_auto_groups(**kwargs: Any) -> None:
 
 
 def errors_of_auto_groups(group_ids: Sequence[str]) -> list[FieldError]:
-    return list(
-        rules.auto_group_errors(
-            group_ids, known_groups=known_groups(group_ids), all_group=all_group_id()
-        )
-    )
+    known, everybody = known_groups(group_ids), all_group_id()
+    return [*rules.auto_group_errors(group_ids, known, everybody)]
 
 
 def set_auto_groups(user: User, group_ids: Sequence[str]) -> None:

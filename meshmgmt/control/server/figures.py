@@ -29,15 +29,10 @@ STALE_SECONDS: Final = 15.0
 
 def register() -> None:
     """Show them in the metrics, in `status`, in the admin, and in `/readyz`."""
-    register_inventory(
-        "mesh_peer_streams", "Open streams of peers, by kind.", ("kind",), _streams
-    )
-    register_inventory(
-        "mesh_peer_map_wait_seconds",
-        "How long the peer that waits longest has waited for its newest map.",
-        (),
-        _wait,
-    )
+    text = "Open streams of peers, by kind."
+    register_inventory("mesh_peer_streams", text, ("kind",), _streams)
+    text = "How long the peer that waits longest has waited for its newest map."
+    register_inventory("mesh_peer_map_wait_seconds", text, (), _wait)
     register_readiness_check("peers", unserved)
 
 

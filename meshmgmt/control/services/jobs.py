@@ -55,12 +55,9 @@ def job_create(*, peer_id: str, parameters: Parameters) -> PeerJob:
             triggered_by=context.current().actor.id,
             parameters=dict(parameters),
         )
-        audit_record(
-            Activity.PEER_JOB_CREATE,
-            target_id=peer.pk,
-            target_type="peer",
-            meta={"for_peer_name": peer.name, "job_type": BUNDLE},
-        )
+        meta = {"for_peer_name": peer.name, "job_type": BUNDLE}
+        code = Activity.PEER_JOB_CREATE
+        audit_record(code, target_id=peer.pk, target_type="peer", meta=meta)
         return job
 
 

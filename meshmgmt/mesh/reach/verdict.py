@@ -164,10 +164,9 @@ class _Question:
     def _map(self, peer_id: str) -> NetworkMap:
         if peer_id == self._source.id:
             return self._own
-        found = self._others.get(peer_id)
-        if found is None:
-            found = self._others[peer_id] = self._mesh.network_map(peer_id)
-        return found
+        if peer_id not in self._others:
+            self._others[peer_id] = self._mesh.network_map(peer_id)
+        return self._others[peer_id]
 
     def _let_in(self, target: Peer) -> Iterator[Filter]:
         """What the firewall of a peer does with what the source sends it."""
