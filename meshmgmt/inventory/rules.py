@@ -124,22 +124,28 @@ def _key_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldErr
     if "wg_public_key" not in values:
         return
     key = values["wg_public_key"]
-    if not _is_public_key(key):
+    try:
+        key_bytes(key)
+    except ValueError:
         message = "wg_public_key must be the base64 text of 32 bytes"
         yield FieldError("wg_public_key", message)
-    elif taken.by_another("wg_public_key", key, peer_id):
+        return
+    if taken.by_another("wg_public_key", key, peer_id):
         message = "another peer has this WireGuard public key"
         yield FieldError("wg_public_key", message, conflict=True)
 
 
-def _is_public_key(text: str) -> bool:
+def key_bytes(key: str) -> bytes:
+    """Return the bytes of a public key. Raises ValueError for what is none."""
     try:
-        raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    # 32 bytes leave two bits of the last digit open, so several texts decode to one
-    # key: only one of them is taken, or the unique column would tell nothing.
-    return len(raw) == KEY_BYTES and base64.b64encode(raw).decode() == text
+        raw = base64.b64decode(key, validate=True)
+    except binascii.Error as error:
+        raise ValueError("the public key is not base64") from error
+    # 32 bytes leave two bits of the last digit open, so several texts decode to one key:
+    # only one of them is taken, or a second spelling would pass for another peer.
+    if len(raw) != KEY_BYTES or base64.b64encode(raw).decode() != key:
+        raise ValueError("the public key is not 32 bytes in base64")
+    return raw
 
 
 def _address_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:

@@ -5,7 +5,6 @@ share, so an agent may get it from one and use it with another, also after a res
 """
 
 import base64
-import binascii
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from nacl.public import Box, PrivateKey, PublicKey
 
 from meshmgmt.control.protocol.management_pb2 import EncryptedMessage
 from meshmgmt.control.services.refusals import SENT_BEFORE, Code, Refused
+from meshmgmt.inventory.rules import KEY_BYTES, key_bytes
 
-_KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 24
 _REMEMBERED: Final = 50_000
 """Nonces: a few megabytes."""
@@ -48,11 +47,11 @@ class Envelopes:
         seed = hashlib.blake2b(
             # `person` tells this key from others that are made of the secret.
             secret.encode(),
-            digest_size=_KEY_BYTES,
+            digest_size=KEY_BYTES,
             person=b"peer server key",
         )
         self._private = PrivateKey(seed.digest())
-        self.public_key = _text(bytes(self._private.public_key))
+        self.public_key = base64.b64encode(bytes(self._private.public_key)).decode()
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
     @staticmethod
@@ -103,21 +102,3 @@ def _check_entries(message: Message, most: int) -> int:
             for part in value if field.is_repeated else [value]:
                 most = _check_entries(part, most)
     return most
-
-
-def key_bytes(key: str) -> bytes:
-    """Return a key's bytes; a second spelling of them would pass for another peer.
-
-    Raises ValueError for what is no public key.
-    """
-    try:
-        raw = base64.b64decode(key, validate=True)
-    except binascii.Error as error:
-        raise ValueError("the public key is not base64") from error
-    if len(raw) != _KEY_BYTES or _text(raw) != key:
-        raise ValueError("the public key is not 32 bytes in base64")
-    return raw
-
-
-def _text(key: bytes) -> str:
-    return base64.b64encode(key).decode()

@@ -18,13 +18,13 @@ from grpc_health.v1.health_pb2 import HealthCheckResponse
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from meshmgmt.api.limits import Limiter
-from meshmgmt.control.server.envelope import key_bytes
 from meshmgmt.control.server.status import Context, rpc, source_of
 from meshmgmt.control.server.threads import Batches, Threads
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.control.services.reporting import known_peers
 from meshmgmt.core.addresses import site
 from meshmgmt.core.slidingwindow import Limit
+from meshmgmt.inventory.rules import key_bytes
 from observability.logins import login_blocked
 
 GUESTS: Final = 2000
