@@ -61,6 +61,12 @@ class SecretPages(ServiceAdmin):
         context["may_rotate"] = self.may_rotate(request, context["original"])
         return super().render_change_form(request, context, *args, **facts)
 
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, instance: Any) -> SafeString:
+        """Whether the secret is good, as far as time tells."""
+        end = instance.expires_at
+        return badge("expired" if end is not None and end <= clock.now() else "valid")
+
     def rotate(self, request: HttpRequest, instance: Any, *, at_once: bool) -> str:
         """Return a new secret with the rights of the old. Raises ServiceError."""
         raise NotImplementedError
@@ -153,11 +159,6 @@ class TokenPages(SecretPages):
         if "delete" in verbs:
             verbs["revoke"] = verbs.pop("delete")
         return verbs
-
-    @admin.display(description="state", ordering="expires_at")
-    def valid(self, token: Any) -> SafeString:
-        expired = token.expires_at is not None and token.expires_at <= clock.now()
-        return badge("expired" if expired else "valid")
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any

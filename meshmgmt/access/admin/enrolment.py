@@ -21,7 +21,6 @@ from meshmgmt.access.models import (
     UserAutoGroup,
 )
 from meshmgmt.access.rules import enrolment as rules
-from meshmgmt.access.selectors.enrolment import is_valid
 from meshmgmt.access.services.enrolment import (
     invite_create,
     invite_regenerate,
@@ -191,11 +190,6 @@ class InviteAdmin(SecretPages, ByAdmin):
     def has_renew_permission(self, request: HttpRequest) -> bool:
         """Let those make links who may change invites."""
         return super().has_change_permission(request)
-
-    @admin.display(description="state", ordering="expires_at")
-    def valid(self, invite: Invite) -> SafeString:
-        """Whether the link can be used."""
-        return badge("valid" if is_valid(invite) else "expired")
 
     @admin.display(description="auto-groups")
     def groups(self, invite: Invite) -> str:
