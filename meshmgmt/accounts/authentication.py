@@ -20,7 +20,7 @@ from meshmgmt.accounts import tokens
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.provisioning import user_of_bearer
 from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
-from meshmgmt.api.middleware import GetResponse, set_actor
+from meshmgmt.api.middleware import Wrapped, set_actor
 from meshmgmt.api.pages import admin_site
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Forbidden, Unauthenticated
@@ -133,11 +133,8 @@ def _no_response(request: HttpRequest) -> HttpResponse:
     return HttpResponse()
 
 
-class TemporaryPasswordMiddleware:
+class TemporaryPasswordMiddleware(Wrapped):
     """Lets nobody past the first sign-in before they have chosen a password."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Lead pages of the admin site to the one that changes the password."""

@@ -17,6 +17,10 @@ MAX_DAYS: Final = 365
 SCOPES: Final = ("", "ingest")
 EMAIL_TAKEN: Final = "another user has this e-mail address"
 
+ASKED_FOR: Final = (
+    "8 to 128 characters with a digit, an upper-case letter and a special character"
+)
+"""Of passwords that people choose."""
 PASSWORD_LENGTH: Final = 16
 MIN_PASSWORD: Final = 8
 MAX_PASSWORD: Final = 128

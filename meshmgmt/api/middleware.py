@@ -104,14 +104,14 @@ def is_trusted_proxy(address: str) -> bool:
     return any(parsed in network for network in networks)
 
 
-class _Wrapped:
+class Wrapped:
     """What all middleware is made with: the way on to the view."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
 
-class RequestContextMiddleware(_Wrapped):
+class RequestContextMiddleware(Wrapped):
     """Gives each request its id and context, and answers with `X-Request-Id`."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -150,7 +150,7 @@ def _drop_body(response: Any) -> None:
         response.content = b""
 
 
-class TransportMiddleware(_Wrapped):
+class TransportMiddleware(Wrapped):
     """Host, length, NUL and slashes; errors before any view is found."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -284,7 +284,7 @@ def _refused_host(request: HttpRequest) -> str | None:
     return f"host {domain[:100]!r} is not allowed: add it to SVC_ALLOWED_HOSTS"
 
 
-class CorsMiddleware(_Wrapped):
+class CorsMiddleware(Wrapped):
     """Answers preflights and marks answers to allowed origins (Fetch standard).
 
     Off unless `SVC_CORS_ALLOWED_ORIGINS` names origins.
@@ -322,7 +322,7 @@ class CorsMiddleware(_Wrapped):
         return response
 
 
-class SessionActorMiddleware(_Wrapped):
+class SessionActorMiddleware(Wrapped):
     """Names the signed-in user of the admin site as the initiator of changes."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -341,7 +341,7 @@ def set_actor(user: Any, *, token_id: str = "") -> None:
     context.update(actor=actor, user_id=user.pk, token_id=token_id)
 
 
-class PagesMiddleware(_Wrapped):
+class PagesMiddleware(Wrapped):
     """Gives HTML its policy, shows what hides in it, and binds cookies to HTTPS."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -359,7 +359,7 @@ class PagesMiddleware(_Wrapped):
         return response
 
 
-class EndedSessionMiddleware(_Wrapped):
+class EndedSessionMiddleware(Wrapped):
     """Says why whoever sent a form of the admin site sees the sign-in page instead."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

@@ -22,7 +22,7 @@ PAGE = "/admin/control/proxytoken/netmap/"
 def process(settings) -> Iterator[figures.Figures]:
     """Yield what a process left that lives."""
     folder = settings.SVC.runtime_dir
-    held = runtime.lock(folder, figures.LOCK, "a test")
+    held = runtime.lock(folder, "peers.lock", "a test")
     left = figures.Figures(os.getpid(), time.time(), "", 1, 0, 0.0, 7, "this", {})
     figures.write(folder, left)
     yield left

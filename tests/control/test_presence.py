@@ -255,7 +255,7 @@ def test_server_is_fit_for_requests_when_some_host_serves_peers(
     assert "no process serves peers" in figures.unserved()
     presence.beat("elsewhere", 0)
     assert figures.unserved() == ""
-    held = runtime.lock(folder, figures.LOCK, "a test")
+    held = runtime.lock(folder, "peers.lock", "a test")
     assert "is starting" in figures.unserved()
     os.close(held)
     long_ago = clock.now() - dt.timedelta(seconds=presence.LOST_SECONDS + 1)

@@ -50,7 +50,7 @@ PASSWORD = "correct horse battery"
 def process(settings: Any) -> Iterator[str]:
     """Yield the name of a process of this host that serves peers."""
     folder = settings.SVC.runtime_dir
-    held = runtime.lock(folder, figures.LOCK, "a test")
+    held = runtime.lock(folder, "peers.lock", "a test")
     yield "this"
     figures.forget(folder)
     os.close(held)

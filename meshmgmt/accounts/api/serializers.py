@@ -7,6 +7,7 @@ from django.db import models
 from rest_framework import serializers
 
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.rules import ASKED_FOR
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.api.fields import (
     ObjectSerializer,
@@ -99,10 +100,7 @@ class PasswordChangeSerializer(ObjectSerializer):
     """A user's old and new password."""
 
     old_password = TextField()
-    new_password = TextField(
-        help_text="8 to 128 characters with a digit, an upper-case letter and a special"
-        " character"
-    )
+    new_password = TextField(help_text=ASKED_FOR)
 
 
 class AccessTokenSerializer(serializers.Serializer[Any]):

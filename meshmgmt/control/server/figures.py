@@ -21,7 +21,6 @@ from observability.registries import (
     register_readiness_check,
 )
 
-LOCK: Final = "peers.lock"
 EVERY_SECONDS: Final = 2.0
 STALE_SECONDS: Final = 15.0
 """Several rounds: a busy process is not taken for a dead one."""

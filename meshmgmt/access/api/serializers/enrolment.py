@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from meshmgmt.access.rules.enrolment import TYPES
+from meshmgmt.accounts.rules import ASKED_FOR
 from meshmgmt.api.fields import (
     ObjectSerializer,
     Shown,
@@ -114,10 +115,7 @@ class InviteFactsSerializer(serializers.Serializer[Any]):
 class InviteAcceptanceSerializer(ObjectSerializer):
     """The password that the invited person chose."""
 
-    password = TextField(
-        help_text="8 to 128 characters with a digit, an upper-case letter and a special"
-        " character"
-    )
+    password = TextField(help_text=ASKED_FOR)
 
 
 class SuccessSerializer(serializers.Serializer[Any]):
