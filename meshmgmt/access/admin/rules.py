@@ -37,6 +37,7 @@ RULES_A_PAGE: Final = 20
 SEE_BELOW: Final = "nothing was saved: see what is said at the rules below"
 _OF_RULE: Final = re.compile(r"rules\[(\d+)\]\.?")
 _ENDS: Final = ("source", "destination")
+_CHOSEN: Final = ("action", "protocol", "bidirectional")
 _PEER: Final = GroupPeer._meta.get_field("peer")
 DATALIST: Final = "known-resources"
 """The id of the list that pages with `ResourceField` have."""
@@ -163,13 +164,9 @@ class RuleRow(ServiceForm):
         """Return the rule as a client would send it. Raises ServiceError."""
         ports, ranges = data["ports"]
         return RuleDraft(
+            **{name: data[name] for name in ("description", "enabled", *_CHOSEN)},
             id="" if self.adding else self.instance.pk,
             name=data["rule_name"],
-            description=data["description"],
-            enabled=data["enabled"],
-            action=data["action"],
-            protocol=data["protocol"],
-            bidirectional=data["bidirectional"],
             ports=ports,
             port_ranges=ranges,
             # The form cannot mean an empty list: nothing chosen is nothing given.
@@ -192,8 +189,7 @@ def _shown(rule: PolicyRule) -> dict[str, Any]:
     """Return what the fields show of a stored rule."""
     draft = stored_rule(rule)
     found = {
-        name: getattr(draft, name)
-        for name in ("action", "protocol", "bidirectional", "sources", "destinations")
+        name: getattr(draft, name) for name in (*_CHOSEN, "sources", "destinations")
     }
     found |= {"rule_name": draft.name, "ports": ports_text(rule)}
     found["authorized_groups"] = list(_signing_in(draft.authorized_groups))
