@@ -71,6 +71,7 @@ def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
             user = _linked(identity, subject) or _created(
                 identity, subject, account, is_first_owner=first
             )
+        set_actor(user)
         if first:
             _make_owner(user)
         _follow(user, identity)
@@ -155,7 +156,6 @@ def _make_owner(user: User) -> None:
     """Give a person who was known before the owner role; a blocked one stays blocked."""
     if user.role == Role.OWNER or user.is_blocked:
         return
-    set_actor(user)
     user.role, user.pending_approval = Role.OWNER, False
     user.save(update_fields=["role", "pending_approval"])
 
@@ -181,7 +181,6 @@ def _created(
 
 def _follow(user: User, identity: Identity) -> None:
     """Take over role and name; owners keep their role."""
-    set_actor(user)
     changed = []
     if identity.role and user.role not in {identity.role, Role.OWNER}:
         user.role = identity.role

@@ -120,7 +120,6 @@ def _agent(version: str) -> SafeString | str:
     return format_html("{} {}", shown(version), mark)
 
 
-PAGE = "admin/inventory/peer/page.html"
 EDIT = "edit"
 """The parameter of a peer's page that shows its settings as a form."""
 
@@ -241,7 +240,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
             "changes": changes_of(request, peer.pk),
         }
         # Rendered only later: facts and template may still be others.
-        response.template_name = PAGE
+        response.template_name = "admin/inventory/peer/page.html"
         return response  # type: ignore[no-any-return]
 
     def page_facts(self, peer: Peer) -> list[Fact]:
