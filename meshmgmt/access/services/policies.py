@@ -34,7 +34,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import OrderedLink, set_members
 from meshmgmt.core.queries import tables_exist
-from meshmgmt.core.resources import Resource, Row, Values, Write, columns
+from meshmgmt.core.resources import Resource, Row, Write, columns
 from meshmgmt.core.transactions import account_write
 
 DEFAULT_NAME: Final = "Default"
@@ -216,22 +216,12 @@ def make_default_policy(**kwargs: Any) -> None:
         return
     everybody = all_group_id()
     if everybody and not User.objects.exists() and not Policy.objects.exists():
-        policies.create(_default_values(everybody))
+        named: Row = {"name": DEFAULT_NAME, "description": DEFAULT_DESCRIPTION}
+        kind: Row = {"action": "accept", "protocol": "all", "bidirectional": True}
+        ends: Row = {"sources": [everybody], "destinations": [everybody]}
+        policies.create({**named, "rules": [RuleDraft(**named, **kind, **ends)]})
 
 
 def default_policies() -> QuerySet[Policy]:
     """Return the policy made here, or nothing."""
     return Policy.objects.filter(name=DEFAULT_NAME, description=DEFAULT_DESCRIPTION)
-
-
-def _default_values(everybody: str) -> Values:
-    rule = RuleDraft(
-        name=DEFAULT_NAME,
-        description=DEFAULT_DESCRIPTION,
-        action="accept",
-        protocol="all",
-        bidirectional=True,
-        sources=[everybody],
-        destinations=[everybody],
-    )
-    return {"name": DEFAULT_NAME, "description": DEFAULT_DESCRIPTION, "rules": [rule]}
