@@ -4,6 +4,7 @@ import re
 import secrets
 import string
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 from meshmgmt.core.errors import FieldError
@@ -40,59 +41,55 @@ def fold_email(email: str) -> str | None:
     return unicodedata.normalize("NFKC", email).casefold() or None
 
 
-def email_errors(email: str) -> list[FieldError]:
+def email_errors(email: str) -> Iterator[FieldError]:
     """Check the address of a person: one `@` with something on both sides."""
     if len(email) > MAX_EMAIL:
         text = f"an e-mail address has at most {MAX_EMAIL} characters"
-        return [FieldError("email", text)]
-    if not _EMAIL.fullmatch(email):
-        return [FieldError("email", f"{email!r} is not an e-mail address")]
+        yield FieldError("email", text)
+    elif not _EMAIL.fullmatch(email):
+        yield FieldError("email", f"{email!r} is not an e-mail address")
     # A letter may stand for eighteen, and the column is no text without bounds.
-    if len(fold_email(email) or "") > MAX_EMAIL_KEY:
+    elif len(fold_email(email) or "") > MAX_EMAIL_KEY:
         text = f"an e-mail address has at most {MAX_EMAIL_KEY} characters when folded"
-        return [FieldError("email", text)]
-    return []
+        yield FieldError("email", text)
 
 
-def user_name_errors(name: str) -> list[FieldError]:
+def user_name_errors(name: str) -> Iterator[FieldError]:
     """Check a user's name, which may be empty."""
     if len(name) > MAX_NAME:
-        return [FieldError("name", f"a name has at most {MAX_NAME} characters")]
-    return _nul_errors("name", name)
+        yield FieldError("name", f"a name has at most {MAX_NAME} characters")
+    else:
+        yield from _nul_errors(name)
 
 
-def role_errors(role: str, *, is_service_user: bool) -> list[FieldError]:
+def role_errors(role: str, *, is_service_user: bool) -> Iterator[FieldError]:
     """Check that the role exists and may be given to this kind of user."""
     if role not in set(Role):
         known = ", ".join(Role)
-        return [FieldError("role", f"{role[:40]!r} is not a role: use one of {known}")]
-    if is_service_user and role == Role.OWNER:
-        return [FieldError("role", "a service user cannot have the owner role")]
-    return []
+        yield FieldError("role", f"{role[:40]!r} is not a role: use one of {known}")
+    elif is_service_user and role == Role.OWNER:
+        yield FieldError("role", "a service user cannot have the owner role")
 
 
-def token_errors(name: str, days: int, scope: str) -> list[FieldError]:
+def token_errors(name: str, days: int, scope: str) -> Iterator[FieldError]:
     """Check what a new token is asked to be."""
-    errors = []
     if not name.strip():
-        errors.append(FieldError("name", "the token's name is empty"))
+        yield FieldError("name", "the token's name is empty")
     elif len(name) > MAX_NAME:
         text = f"the token's name has more than {MAX_NAME} characters"
-        errors.append(FieldError("name", text))
-    errors += _nul_errors("name", name)
+        yield FieldError("name", text)
+    yield from _nul_errors(name)
     if not MIN_DAYS <= days <= MAX_DAYS:
         text = f"a token lives {MIN_DAYS} to {MAX_DAYS} days, not {days}"
-        errors.append(FieldError("expires_in", text))
+        yield FieldError("expires_in", text)
     if scope not in SCOPES:
-        errors.append(FieldError("scope", f"{scope[:40]!r} is not a scope of tokens"))
-    return errors
+        yield FieldError("scope", f"{scope[:40]!r} is not a scope of tokens")
 
 
-def _nul_errors(field: str, text: str) -> list[FieldError]:
+def _nul_errors(name: str) -> Iterator[FieldError]:
     """PostgreSQL cannot store NUL in a text."""
-    if "\x00" in text:
-        return [FieldError(field, f"the {field} must not contain the NUL character")]
-    return []
+    if "\x00" in name:
+        yield FieldError("name", "the name must not contain the NUL character")
 
 
 def new_password() -> str:

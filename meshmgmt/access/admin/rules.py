@@ -232,7 +232,7 @@ def _authorized(line: str) -> _SigningIn:
         text = f"no group is called {name!r}"
         if found:
             text = f"several groups are called {name!r}: give the id of one"
-        raise ServiceError(text, [FieldError("authorized_groups", text)])
+        raise ServiceError.about("authorized_groups", text)
     return found[0].pk, users.split() if colon else []
 
 
@@ -241,7 +241,7 @@ def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
     peer, resource = data[f"{end}_peer"], data[f"{end}_resource"]
     if peer and resource:
         text = "choose a peer or a resource, not both"
-        raise ServiceError(text, [FieldError(f"{end}_resource", text)])
+        raise ServiceError.about(f"{end}_resource", text)
     return ResourceRef(peer, "peer") if peer else resource
 
 

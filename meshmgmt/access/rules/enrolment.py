@@ -93,27 +93,24 @@ MAX_LIFE: Final = 365 * 24 * HOUR
 
 def invite_errors(
     invite: Mapping[str, Any], *, user_exists: bool, invite_exists: bool
-) -> list[FieldError]:
-    """Return every broken rule of an invite that is good for `expires_in` seconds.
+) -> Iterator[FieldError]:
+    """Yield every broken rule of an invite that is good for `expires_in` seconds.
 
     Those on the auto-groups are apart.
     """
-    errors = [
-        *email_errors(invite["email"]),
-        *name_errors("name", invite["name"]),
-        *role_errors(invite["role"], is_service_user=False),
-        *life_errors(invite["expires_in"]),
-    ]
+    yield from email_errors(invite["email"])
+    yield from name_errors("name", invite["name"])
+    yield from role_errors(invite["role"], is_service_user=False)
+    yield from life_errors(invite["expires_in"])
     if invite["role"] == Role.OWNER:
-        errors.append(FieldError("role", "nobody can be invited as owner"))
+        yield FieldError("role", "nobody can be invited as owner")
     if user_exists:
-        errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
+        yield FieldError("email", EMAIL_TAKEN, conflict=True)
     elif invite_exists:
         text = "this e-mail address is invited already: regenerate or delete the invite"
-        errors.append(FieldError("email", text, conflict=True))
-    return errors
+        yield FieldError("email", text, conflict=True)
 
 
-def life_errors(seconds: int) -> list[FieldError]:
+def life_errors(seconds: int) -> Iterator[FieldError]:
     what = "time until expiry"
-    return list(range_errors("expires_in", seconds, HOUR, MAX_LIFE, what=what))
+    return range_errors("expires_in", seconds, HOUR, MAX_LIFE, what=what)

@@ -54,27 +54,19 @@ def destination_key(network: str, domains: Iterable[str]) -> str:
     return network or " ".join(sorted({canonical(domain) for domain in domains}))
 
 
-def route_errors(route: Forwarding, facts: RoutingFacts) -> list[FieldError]:
-    return [
-        *_destination_errors(route["network"], route["domains"]),
-        *forwarder_errors(route, facts),
-        *name_errors(
-            "network_id",
-            route["network_id"],
-            what="network identifier",
-            maximum=MAX_NETWORK_ID,
-        ),
-        *description_errors(route["description"]),
-        *range_errors("metric", route["metric"], 1, MAX_METRIC, what="metric"),
-        *_group_errors(route, facts),
-    ]
+def route_errors(route: Forwarding, facts: RoutingFacts) -> Iterator[FieldError]:
+    yield from _destination_errors(route["network"], route["domains"])
+    yield from forwarder_errors(route, facts)
+    named, what = route["network_id"], "network identifier"
+    yield from name_errors("network_id", named, what=what, maximum=MAX_NETWORK_ID)
+    yield from description_errors(route["description"])
+    yield from range_errors("metric", route["metric"], 1, MAX_METRIC, what="metric")
+    yield from _group_errors(route, facts)
 
 
-def router_errors(router: Forwarding, facts: RoutingFacts) -> list[FieldError]:
-    return [
-        *forwarder_errors(router, facts),
-        *range_errors("metric", router["metric"], 1, MAX_METRIC, what="metric"),
-    ]
+def router_errors(router: Forwarding, facts: RoutingFacts) -> Iterator[FieldError]:
+    yield from forwarder_errors(router, facts)
+    yield from range_errors("metric", router["metric"], 1, MAX_METRIC, what="metric")
 
 
 def forwarder_errors(of: Forwarding, facts: RoutingFacts) -> Iterator[FieldError]:
@@ -175,16 +167,14 @@ def _sentence(text: str) -> str:
 
 def resource_errors(
     resource: Mapping[str, Any], *, known_groups: Collection[str], name_taken: bool
-) -> list[FieldError]:
-    errors = [*told_errors(resource, what="resource")]
+) -> Iterator[FieldError]:
+    yield from told_errors(resource, what="resource")
     try:
         parse_address(resource["address"])
     except InvalidAddressError as error:
-        errors.append(FieldError("address", str(error)))
-    errors += unknown_id_errors(
-        "groups", resource["groups"], known_groups, kind="group"
-    )
+        yield FieldError("address", str(error))
+    groups = resource["groups"]
+    yield from unknown_id_errors("groups", groups, known_groups, kind="group")
     if name_taken:
         text = f"another resource has the name {quoted(resource['name'])}"
-        errors.append(FieldError("name", text, conflict=True))
-    return errors
+        yield FieldError("name", text, conflict=True)

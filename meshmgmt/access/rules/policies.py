@@ -99,25 +99,20 @@ class PolicyFacts:
     long: Collection[str] = ()
 
 
-def policy_errors(policy: Mapping[str, Any], facts: PolicyFacts) -> list[FieldError]:
-    """Return every broken rule; `rules` of the policy are drafts."""
+def policy_errors(
+    policy: Mapping[str, Any], facts: PolicyFacts
+) -> Iterator[FieldError]:
+    """Yield every broken rule; `rules` of the policy are drafts."""
     rules: Sequence[RuleDraft] = policy["rules"]
-    return [
-        *told_errors(policy, what="policy"),
-        *([] if rules else [FieldError("rules", "a policy needs at least one rule")]),
-        *(
-            error
-            for index, rule in enumerate(rules)
-            for error in rule_errors(f"rules[{index}]", rule, facts)
-        ),
-        *_repeated_rules(rules),
-        *unknown_id_errors(
-            "source_posture_checks",
-            policy["source_posture_checks"],
-            facts.posture_checks,
-            kind="posture check",
-        ),
-    ]
+    yield from told_errors(policy, what="policy")
+    if not rules:
+        yield FieldError("rules", "a policy needs at least one rule")
+    for index, rule in enumerate(rules):
+        yield from rule_errors(f"rules[{index}]", rule, facts)
+    yield from _repeated_rules(rules)
+    field = "source_posture_checks"
+    checks, known = policy[field], facts.posture_checks
+    yield from unknown_id_errors(field, checks, known, kind="posture check")
 
 
 def rule_errors(path: str, rule: RuleDraft, facts: PolicyFacts) -> Iterator[FieldError]:

@@ -33,19 +33,16 @@ _VERSION: Final = re.compile(
 
 def posture_errors(
     posture: Mapping[str, Any], *, countries: Container[str], name_taken: bool
-) -> list[FieldError]:
-    """Return every broken rule; `countries` holds the codes that exist."""
-    errors = [*told_errors(posture, what="posture check")]
+) -> Iterator[FieldError]:
+    """Yield every broken rule; `countries` holds the codes that exist."""
+    yield from told_errors(posture, what="posture check")
     if not posture["checks"]:
-        errors.append(FieldError("checks", "give at least one check"))
+        yield FieldError("checks", "give at least one check")
     for kind, check in posture["checks"].items():
         for error in CHECKS[kind](check, countries):
-            place = f"checks.{kind}.{error.field}"
-            errors.append(FieldError(place, error.message))
+            yield FieldError(f"checks.{kind}.{error.field}", error.message)
     if name_taken:
-        text = "another posture check has this name"
-        errors.append(FieldError("name", text, conflict=True))
-    return errors
+        yield FieldError("name", "another posture check has this name", conflict=True)
 
 
 def canonical_checks(checks: Mapping[str, Any]) -> dict[str, Any]:

@@ -226,16 +226,14 @@ class Invites(Resource[Invite]):
     def get(self, identifier: str, within: str = "") -> Invite:
         return found(Invite, identifier, kind=self.kind, accepted_by="")
 
-    def errors(self, write: Write[Invite]) -> list[FieldError]:
+    def errors(self, write: Write[Invite]) -> Iterator[FieldError]:
         values, email = write.values, write.values["email"]
-        return [
-            *rules.invite_errors(
-                values,
-                user_exists=User.objects.with_email(email).exists(),
-                invite_exists=_is_invited(email),
-            ),
-            *errors_of_auto_groups(values["auto_groups"]),
-        ]
+        yield from rules.invite_errors(
+            values,
+            user_exists=User.objects.with_email(email).exists(),
+            invite_exists=_is_invited(email),
+        )
+        yield from errors_of_auto_groups(values["auto_groups"])
 
     def fill(self, instance: Invite, values: Values) -> None:
         super().fill(instance, values)

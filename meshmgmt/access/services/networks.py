@@ -36,8 +36,8 @@ class Routes(Resource[Route]):
     defaults = {"masquerade": False}
 
     def errors(self, write: Write[Route]) -> list[FieldError]:
-        broken = route_errors(write.values, routing_facts(write, *_LISTS))
-        return broken or _repetitions(write)
+        facts = routing_facts(write, *_LISTS)
+        return [*route_errors(write.values, facts)] or _repetitions(write)
 
     def complete(self, instance: Route) -> None:
         instance.network = network_text(instance.network) if instance.network else ""
@@ -121,7 +121,7 @@ class NetworkResources(Resource[NetworkResource]):
     kind = "network resource"
     whole = networks
 
-    def errors(self, write: Write[NetworkResource]) -> list[FieldError]:
+    def errors(self, write: Write[NetworkResource]) -> Iterator[FieldError]:
         return resource_errors(
             write.values,
             known_groups=known_groups(write.values["groups"]),
@@ -167,7 +167,7 @@ class Routers(Resource[Router]):
     # Clients of the reference leave out what is false.
     defaults = {"masquerade": False}
 
-    def errors(self, write: Write[Router]) -> list[FieldError]:
+    def errors(self, write: Write[Router]) -> Iterator[FieldError]:
         return router_errors(write.values, routing_facts(write, "peer_groups"))
 
     def update(self, identifier: str, data: Values, within: str = "") -> Router:

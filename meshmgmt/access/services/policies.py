@@ -1,6 +1,6 @@
 """Writes of policies, their rules and posture checks; the policy of a new account."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -57,7 +57,7 @@ class Policies(Resource[Policy]):
     model = Policy
     kind = "policy"
 
-    def errors(self, write: Write[Policy]) -> list[FieldError]:
+    def errors(self, write: Write[Policy]) -> Iterator[FieldError]:
         rules = self._identified(write)
         groups = [group_id for rule in rules for group_id in rule.group_ids]
         ends = [end.id for rule in rules for end in rule.resources]
@@ -189,7 +189,7 @@ class PostureChecks(Resource[PostureCheck]):
     model = PostureCheck
     kind = "posture check"
 
-    def errors(self, write: Write[PostureCheck]) -> list[FieldError]:
+    def errors(self, write: Write[PostureCheck]) -> Iterator[FieldError]:
         return posture_errors(
             write.values, countries=country_codes(), name_taken=write.is_taken("name")
         )

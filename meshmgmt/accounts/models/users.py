@@ -1,7 +1,7 @@
 """People who sign in, service users, their tokens, and wrong passwords."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import check_password, make_password
@@ -97,9 +97,7 @@ class User(AuditedModel, AbstractBaseUser):
 
     objects = UserQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
 
-    EMAIL_FIELD = "email"
     USERNAME_FIELD = "email_key"
-    REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     class Meta(AuditedModel.Meta):
         constraints = [

@@ -136,7 +136,7 @@ def _is_text(value: Any) -> TypeGuard[str]:
 
 def _email(claims: Claims) -> str:
     email = claims.get("email", "")
-    unusable = not _is_text(email) or email_errors(email)
+    unusable = not _is_text(email) or any(email_errors(email))
     # The sign-in does not fail for it: people come without an address, too.
     return "" if unusable else str(email)
 

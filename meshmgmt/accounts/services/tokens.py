@@ -1,6 +1,7 @@
 """Writes on access tokens. Each runs in one account write."""
 
 import datetime as dt
+from collections.abc import Iterator
 from typing import Any, Final
 
 from meshmgmt.accounts.models import AccessToken, User
@@ -29,7 +30,7 @@ class AccessTokens(Resource[AccessToken]):
     kind = "token"
     whole = _Users()
 
-    def errors(self, write: Write[AccessToken]) -> list[FieldError]:
+    def errors(self, write: Write[AccessToken]) -> Iterator[FieldError]:
         values = write.values
         return token_errors(values["name"], values["expires_in"], values["scope"])
 

@@ -3,7 +3,7 @@
 `by` is the acting user, whose authority is checked (Forbidden); None for commands.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
@@ -49,15 +49,15 @@ class HashedPassword:
 
 def newcomer_errors(
     name: str, role: str, auto_groups: Sequence[str] = ()
-) -> list[FieldError]:
-    """Return what the API refuses in a new person, before anything of it is made.
+) -> Iterator[FieldError]:
+    """Yield what the API refuses in a new person, before anything of it is made.
 
     Nobody starts as owner: the role is given to users that exist.
     """
-    errors = [*name_errors("name", name)]
+    yield from name_errors("name", name)
     if role == Role.OWNER:
-        errors.append(FieldError("role", "a new user cannot have the owner role"))
-    return [*errors, *contributions.auto_group_errors.only(auto_groups)]
+        yield FieldError("role", "a new user cannot have the owner role")
+    yield from contributions.auto_group_errors.only(auto_groups)
 
 
 def user_create(
@@ -109,13 +109,12 @@ def user_create(
         return user
 
 
-def _email_errors(user: User) -> list[FieldError]:
+def _email_errors(user: User) -> Iterator[FieldError]:
     """Check the address of a person, which nobody else may have."""
-    errors = email_errors(user.email)
-    others = User.objects.with_email(user.email).exclude(pk=user.pk)
-    if not errors and others.exists():
-        return [FieldError("email", EMAIL_TAKEN, conflict=True)]
-    return errors
+    if errors := [*email_errors(user.email)]:
+        yield from errors
+    elif User.objects.with_email(user.email).exclude(pk=user.pk).exists():
+        yield FieldError("email", EMAIL_TAKEN, conflict=True)
 
 
 def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
@@ -128,7 +127,7 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
     with account_write():
         user = user_get(user_id)
         authority.check_may_touch(by, user)
-        _check_changes(user, changes)
+        raise_field_errors(_change_errors(user, changes))
         if "name" in changes and changes["name"] != user.name:
             name = changes["name"]
             user_rename(user_id=user_id, name=name, email=user.email, by=by)
@@ -140,15 +139,14 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
         return user_get(user_id)
 
 
-def _check_changes(user: User, changes: Mapping[str, Any]) -> None:
-    errors = contributions.auto_group_errors.only(changes.get("auto_groups", ()))
+def _change_errors(user: User, changes: Mapping[str, Any]) -> Iterator[FieldError]:
+    yield from contributions.auto_group_errors.only(changes.get("auto_groups", ()))
     # Who has no name may be sent back as they are.
     if not user.is_service_user and changes.get("name", user.name) != user.name:
-        errors += name_errors("name", changes["name"])
+        yield from name_errors("name", changes["name"])
     if changes.get("role", user.role) != user.role:
-        role = changes["role"]
-        errors += role_errors(role, is_service_user=user.is_service_user)
-    raise_field_errors(errors)
+        service = user.is_service_user
+        yield from role_errors(changes["role"], is_service_user=service)
 
 
 def _change_role(user: User, role: str, by: User) -> None:
@@ -167,7 +165,7 @@ def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) 
     with account_write():
         user = user_get(user_id)
         authority.check_may_touch(by, user)
-        errors = user_name_errors(name)
+        errors = [*user_name_errors(name)]
         # People whose provider told no address have none, and may keep it so.
         if not user.is_service_user and email != user.email:
             user.email = email
@@ -260,10 +258,9 @@ def user_set_password(
     with account_write():
         user = user_get(user_id)
         authority.check_may_touch(by, user)
-        errors = password_errors(password.plain, user)
         if user.is_service_user:
-            errors = [FieldError("password", "a service user has no password")]
-        raise_field_errors(errors)
+            raise InvalidArgument.about("password", "a service user has no password")
+        raise_field_errors(password_errors(password.plain, user))
         user.password, user.password_is_temporary = password.hash, False
         user.save(update_fields=["password", "password_is_temporary"])
 
@@ -286,7 +283,7 @@ def own_password_change(*, old: str, new: str, by: User) -> None:
         raise PreconditionFailed("this user does not sign in by password")
     # Hashing takes long: the lock is taken after it.
     if not password_check(user, old, name=user.email):
-        raise_field_errors([FieldError("old_password", "the old password is wrong")])
+        raise InvalidArgument.about("old_password", "the old password is wrong")
     raise_field_errors(new_password_errors("new_password", new, user, old=old))
     known = user.password
     user.set_password(new)
@@ -309,12 +306,11 @@ def new_password_errors(
     ]
 
 
-def password_errors(password: str, user: User) -> list[FieldError]:
+def password_errors(password: str, user: User) -> Iterator[FieldError]:
     try:
         validate_password(password, user)
     except ValidationError as error:
-        return [FieldError("password", text) for text in error.messages]
-    return []
+        yield from (FieldError("password", text) for text in error.messages)
 
 
 def user_delete(*, user_id: str, by: User | None = None) -> None:

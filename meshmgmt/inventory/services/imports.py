@@ -190,20 +190,13 @@ def _values(
     if "wg_public_key" not in entry:
         errors.append(FieldError("wg_public_key", "wg_public_key is required"))
     if "user" in values:
-        values["user_id"] = _user_id(values.pop("user"), users, errors)
+        user = values.pop("user")
+        found = users.get(user) or users.get(fold_email(user) or "")
+        if user and found is None:
+            message = f"no user has the e-mail address or id {user[:64]!r}"
+            errors.append(FieldError("user", message))
+        values["user_id"] = found
     return values, errors
-
-
-def _user_id(
-    reference: str, users: dict[str, str], errors: list[FieldError]
-) -> str | None:
-    if not reference:
-        return None
-    found = users.get(reference) or users.get(fold_email(reference) or "")
-    if found is None:
-        message = f"no user has the e-mail address or id {reference[:64]!r}"
-        errors.append(FieldError("user", message))
-    return found
 
 
 def _typed(kind: str, given: Any) -> Any:
@@ -243,7 +236,7 @@ def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldErr
     fresh = peer._state.adding
     if fresh and "name" not in values:
         return [FieldError("name", "name is required for a new peer")]
-    before = {name: getattr(peer, name) for name in values} if not fresh else {}
+    before = {name: getattr(peer, name) for name in values}
     if not fresh:
         # What it gives up is free for itself and for the lines that follow.
         state.peers.unbook(peer)
