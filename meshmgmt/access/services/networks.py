@@ -6,15 +6,7 @@ from typing import Any, Final
 from groups.selectors import groups_of_resources, known_groups
 from groups.services import set_groups_of_resource
 from meshmgmt.access.models import Route, RoutePeerGroup, Router
-from meshmgmt.access.rules.networks import (
-    RoutingFacts,
-    destination_key,
-    network_text,
-    parse_address,
-    resource_errors,
-    route_errors,
-    router_errors,
-)
+from meshmgmt.access.rules import networks as rules
 from meshmgmt.access.services.removal import retype_rules
 from meshmgmt.core.errors import FieldError
 from meshmgmt.core.orderedlinks import ids_by_owner
@@ -37,10 +29,12 @@ class Routes(Resource[Route]):
 
     def errors(self, write: Write[Route]) -> list[FieldError]:
         facts = routing_facts(write, *_LISTS)
-        return [*route_errors(write.values, facts)] or _repetitions(write)
+        return [*rules.route_errors(write.values, facts)] or _repetitions(write)
 
     def complete(self, instance: Route) -> None:
-        instance.network = network_text(instance.network) if instance.network else ""
+        instance.network = (
+            rules.network_text(instance.network) if instance.network else ""
+        )
 
     def update(self, identifier: str, data: Values, within: str = "") -> Route:
         return super().update(identifier, displaced(data), within)
@@ -62,7 +56,7 @@ def displaced(changes: Values) -> Row:
     }
 
 
-def routing_facts(write: Write[Any], *lists: str) -> RoutingFacts:
+def routing_facts(write: Write[Any], *lists: str) -> rules.RoutingFacts:
     """Return what exists of what a route or router names; `lists` are of groups."""
     before = write.before
     emptied = []
@@ -72,7 +66,7 @@ def routing_facts(write: Write[Any], *lists: str) -> RoutingFacts:
     if before and not before.get("groups", True):
         emptied.append("groups")
     known = {pk for name in lists for pk in write.known(name)}
-    return RoutingFacts(groups=known, peers=write.known("peer"), emptied=emptied)
+    return rules.RoutingFacts(groups=known, peers=write.known("peer"), emptied=emptied)
 
 
 def _repetitions(write: Write[Route]) -> list[FieldError]:
@@ -80,17 +74,17 @@ def _repetitions(write: Write[Route]) -> list[FieldError]:
     route = write.values
     if not route["peer"] and not route["peer_groups"]:
         return []  # emptied by deletions: leads nowhere
-    network = network_text(route["network"]) if route["network"] else ""
+    network = rules.network_text(route["network"]) if route["network"] else ""
     rows = Route.objects.filter(
         network_id=route["network_id"], network=network, peer_id=route["peer"] or None
     ).exclude(pk=write.instance.pk)
-    place = destination_key(network, route["domains"])
+    place = rules.destination_key(network, route["domains"])
     groups = ids_by_owner(RoutePeerGroup, [row.pk for row in rows])
     # No column tells that two lists are equal, so they are compared here.
     same = [
         row
         for row in rows
-        if destination_key(network, row.domains) == place
+        if rules.destination_key(network, row.domains) == place
         and set(groups.get(row.pk, ())) == set(route["peer_groups"])
     ]
     if not same:
@@ -122,7 +116,7 @@ class NetworkResources(Resource[NetworkResource]):
     whole = networks
 
     def errors(self, write: Write[NetworkResource]) -> Iterator[FieldError]:
-        return resource_errors(
+        return rules.resource_errors(
             write.values,
             known_groups=known_groups(write.values["groups"]),
             name_taken=write.is_taken("name"),
@@ -130,7 +124,7 @@ class NetworkResources(Resource[NetworkResource]):
 
     def complete(self, instance: NetworkResource) -> None:
         # The address itself is answered as it was sent, and masked for peers.
-        instance.type = parse_address(instance.address).type
+        instance.type = rules.parse_address(instance.address).type
 
     def move(self, identifier: str, network_id: str) -> None:
         """Put a resource into another network; what names it goes on doing so."""
@@ -168,7 +162,7 @@ class Routers(Resource[Router]):
     defaults = {"masquerade": False}
 
     def errors(self, write: Write[Router]) -> Iterator[FieldError]:
-        return router_errors(write.values, routing_facts(write, "peer_groups"))
+        return rules.router_errors(write.values, routing_facts(write, "peer_groups"))
 
     def update(self, identifier: str, data: Values, within: str = "") -> Router:
         return super().update(identifier, displaced(data), within)

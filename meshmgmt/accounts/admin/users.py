@@ -95,7 +95,6 @@ class UserAdmin(ByAdmin):
     ]
     list_filter = ["role", "is_service_user", "is_blocked", "pending_approval"]
     search_fields = ["email", "name", "=id"]
-    ordering = ["id"]
     actions = ["let_in"]
     bulk = (_blocking("block", blocked=True), _blocking("unblock", blocked=False))
     readonly_fields = ["id", "issued", "pending_approval", "created_at", "last_login"]

@@ -13,16 +13,9 @@ from django.db.models import ProtectedError
 
 from events.activities import Activity
 from events.audit.audited import audited_bulk_delete
-from meshmgmt.accounts import authority, contributions
+from meshmgmt.accounts import authority, contributions, rules
 from meshmgmt.accounts.audit import record_about
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.rules import (
-    EMAIL_TAKEN,
-    email_errors,
-    role_errors,
-    user_name_errors,
-    weaknesses,
-)
 from meshmgmt.accounts.services.passwords import password_check
 from meshmgmt.accounts.signals import user_blocked, user_deleting
 from meshmgmt.core.errors import (
@@ -94,8 +87,8 @@ def user_create(
         )
         errors = [
             *([] if is_service_user else _email_errors(user)),
-            *user_name_errors(name),
-            *role_errors(role, is_service_user=is_service_user),
+            *rules.user_name_errors(name),
+            *rules.role_errors(role, is_service_user=is_service_user),
         ]
         if password is None or is_service_user:
             user.set_unusable_password()
@@ -111,10 +104,10 @@ def user_create(
 
 def _email_errors(user: User) -> Iterator[FieldError]:
     """Check the address of a person, which nobody else may have."""
-    if errors := [*email_errors(user.email)]:
+    if errors := [*rules.email_errors(user.email)]:
         yield from errors
     elif User.objects.with_email(user.email).exclude(pk=user.pk).exists():
-        yield FieldError("email", EMAIL_TAKEN, conflict=True)
+        yield FieldError("email", rules.EMAIL_TAKEN, conflict=True)
 
 
 def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
@@ -146,7 +139,7 @@ def _change_errors(user: User, changes: Mapping[str, Any]) -> Iterator[FieldErro
         yield from name_errors("name", changes["name"])
     if changes.get("role", user.role) != user.role:
         service = user.is_service_user
-        yield from role_errors(changes["role"], is_service_user=service)
+        yield from rules.role_errors(changes["role"], is_service_user=service)
 
 
 def _change_role(user: User, role: str, by: User) -> None:
@@ -165,7 +158,7 @@ def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) 
     with account_write():
         user = user_get(user_id)
         authority.check_may_touch(by, user)
-        errors = [*user_name_errors(name)]
+        errors = [*rules.user_name_errors(name)]
         # People whose provider told no address have none, and may keep it so.
         if not user.is_service_user and email != user.email:
             user.email = email
@@ -182,7 +175,9 @@ def user_set_role(*, user_id: str, role: str, by: User | None = None) -> None:
     """
     with account_write():
         user = user_get(user_id)
-        raise_field_errors(role_errors(role, is_service_user=user.is_service_user))
+        raise_field_errors(
+            rules.role_errors(role, is_service_user=user.is_service_user)
+        )
         if user.role == role:
             return
         authority.check_may_set_role(by, user, role)
@@ -200,7 +195,9 @@ def owner_role_transfer(*, from_id: str, to_id: str) -> None:
     """
     with account_write():
         old, new = user_get(from_id), user_get(to_id)
-        raise_field_errors(role_errors(Role.OWNER, is_service_user=new.is_service_user))
+        raise_field_errors(
+            rules.role_errors(Role.OWNER, is_service_user=new.is_service_user)
+        )
         if old.role != Role.OWNER or old == new:
             raise Conflict(f"user {old} cannot hand over the owner role to {new}")
         if not new.is_active:
@@ -300,7 +297,7 @@ def new_password_errors(
     """Return what is wrong with a password that a person chose in place of `old`."""
     if password == old:
         return [FieldError(field, "the new password is the old one")]
-    found = [FieldError(field, text) for text in weaknesses(password)]
+    found = [FieldError(field, text) for text in rules.weaknesses(password)]
     return found or [
         FieldError(field, error.message) for error in password_errors(password, user)
     ]
