@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from events.activities import Activity
+from events.activities import LABELS, Activity
 from events.admin.objectpages import ObjectPages, kind_of
 from events.audit.reading import last_id, newest_first
 from events.models import AuditEvent
@@ -30,9 +30,9 @@ _DONE: Final = {
 }
 """By the end of a code, in the order in which they are looked at: what becomes of it."""
 
-_LOSING: Final = {
-    code for code in Activity.values if code.endswith(".group.delete")
-} - {Activity.NAMESERVER_GROUP_DELETE}
+_LOSING: Final = {code for code in LABELS if code.endswith(".group.delete")} - {
+    Activity.NAMESERVER_GROUP_DELETE
+}
 _LOSSES: Final = {
     # Groups of users and keys are those that peers they enrol will join.
     "user": "loses auto-group",

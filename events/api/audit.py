@@ -16,7 +16,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from events.activities import Activity
+from events.activities import LABELS
 from events.api.filters import Rows, StreamFilterSet
 from events.api.pagination import PRECISION_HEADER, PageForm
 from events.api.queries import TextFilter, parameters_of, require_valid, since, until
@@ -59,10 +59,10 @@ def expand_codes(patterns: list[str]) -> list[str]:
     """
     codes: list[str] = []
     for pattern in patterns:
-        found = [code for code in Activity.values if fnmatchcase(code, pattern)]
+        found = [code for code in LABELS if fnmatchcase(code, pattern)]
         # fnmatch knows more signs than are promised.
         if "*" not in pattern or "[" in pattern or "?" in pattern:
-            found = [pattern] if pattern in Activity.values else []
+            found = [pattern] if pattern in LABELS else []
         if not found:
             raise ValueError(
                 f"{pattern[:80]!r} is no activity code, nor a pattern of any"

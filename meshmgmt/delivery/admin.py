@@ -16,7 +16,7 @@ from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from events.activities import Activity
+from events.activities import LABELS
 from events.admin.cells import json_block
 from events.admin.here import Here
 from events.admin.inputs import shown_word
@@ -62,7 +62,7 @@ _FIXED: Final = ("stream", "type")
 
 def _families() -> list[tuple[str, str]]:
     """Return patterns of activities, a family each, with what they are about."""
-    names = sorted({code.partition(".")[0] for code in Activity.values})
+    names = sorted({code.partition(".")[0] for code in LABELS})
     return [(f"{name}.*", name.replace("_", " ")) for name in names]
 
 
