@@ -10,11 +10,10 @@ from functools import cache
 from typing import Any, Final
 
 import orjson
-from django.db import connection
 from django.db.models import AutoField, Lookup, TextField
 from django.db.models.lookups import In
 
-from meshmgmt.core.queries import BATCH
+from meshmgmt.core.queries import BATCH, fetched
 
 SEPARATOR: Final = "\x1f"
 """Stands between the searched fields, so that no match runs over two of them."""
@@ -49,12 +48,8 @@ def has_full_text(database: str, table: str) -> bool:
 
     It is missing where the SQLite library had no FTS5 trigrams when the table was made.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = %s",
-            [f"{table}_fts"],
-        )
-        return cursor.fetchone() is not None
+    named = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = %s"
+    return bool(fetched(named, [f"{table}_fts"]))
 
 
 @TextField.register_lookup

@@ -13,7 +13,7 @@ from django.db import connection, models
 from django.db.models import Max, Min, QuerySet
 
 from events.models import AuditEvent
-from meshmgmt.core.queries import batches
+from meshmgmt.core.queries import batches, fetched
 
 ONE_BY_ONE: Final = 30
 """Of so many owners each is looked for, of more all of the kind are gone through."""
@@ -48,15 +48,14 @@ def events_by_id(ids: Iterable[int]) -> Iterator[ToldEvent]:
     long.
     """
     names = ("id", *ToldEvent._fields[1:])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {', '.join(names)} FROM {AuditEvent._meta.db_table}"  # noqa: S608 - our names
-            f" WHERE id IN (SELECT CAST(asked.key AS bigint) FROM {_asked()})",
-            [orjson.dumps(list(ids)).decode()],
-        )
-        for pk, code, target, kind, meta, changes in cursor.fetchall():
-            facts = orjson.loads(meta), orjson.loads(changes)
-            yield ToldEvent(pk, code, target, kind, *facts)
+    found = fetched(
+        f"SELECT {', '.join(names)} FROM {AuditEvent._meta.db_table}"  # noqa: S608 - our names
+        f" WHERE id IN (SELECT CAST(asked.key AS bigint) FROM {_asked()})",
+        [orjson.dumps(list(ids)).decode()],
+    )
+    for pk, code, target, kind, meta, changes in found:
+        facts = orjson.loads(meta), orjson.loads(changes)
+        yield ToldEvent(pk, code, target, kind, *facts)
 
 
 def ids_of(keys: Sequence[str], most: int, **where: Any) -> set[int]:
@@ -81,21 +80,20 @@ def lasts_before(prefix: str, event_id: int) -> list[tuple[str, int]]:
     return list(earlier.values_list("history_key").annotate(last=Max("id")))
 
 
-def lasts_of(keys: Sequence[str], event_id: int) -> Iterator[tuple[str, int]]:
-    """Yield keys, each with its last event before one; 0 without any.
+def lasts_of(keys: Sequence[str], event_id: int) -> dict[str, int]:
+    """Return keys, each with its last event before one; 0 without any.
 
     Each key is looked up by itself: far less than all that ever came and went.
     """
     # PostgreSQL knows no common collation of column and text by itself.
     collation = {"postgresql": '"C"', "sqlite": "BINARY"}[connection.vendor]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT asked.key, COALESCE((SELECT MAX(id)"  # noqa: S608 - our names
-            f" FROM {AuditEvent._meta.db_table} WHERE id < %s"
-            f" AND history_key = asked.key COLLATE {collation}), 0) FROM {_asked()}",
-            [event_id, orjson.dumps(keys).decode()],
-        )
-        yield from cursor.fetchall()
+    found = fetched(
+        "SELECT asked.key, COALESCE((SELECT MAX(id)"  # noqa: S608 - our names
+        f" FROM {AuditEvent._meta.db_table} WHERE id < %s"
+        f" AND history_key = asked.key COLLATE {collation}), 0) FROM {_asked()}",
+        [event_id, orjson.dumps(keys).decode()],
+    )
+    return dict(found)
 
 
 def _asked() -> str:

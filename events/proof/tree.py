@@ -19,6 +19,7 @@ from events.models import AuditEvent, AuditTile
 from events.proof.hashing import leaf_hash
 from events.proof.merkle import WIDTH, Tree, extended, hashes_of
 from events.proof.verifier import Leaf
+from meshmgmt.core.queries import execute
 from meshmgmt.core.transactions import queued_write
 
 AT_ONCE: Final = 256
@@ -78,8 +79,7 @@ def exclusive() -> Iterator[None]:
     """Run a block as a transaction that alone adds to the tree."""
     with queued_write():
         if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+            execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
         yield
 
 

@@ -13,8 +13,8 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import Q
 
 from events.streams.catalogue import STREAMS, Stream
-from events.streams.statements import execute, fetched
 from meshmgmt.core.printable import counted
+from meshmgmt.core.queries import execute, fetched
 
 WAIT_MS: Final = 900
 """How long a worker may take to answer a check; one that is well needs a few."""

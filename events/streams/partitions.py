@@ -29,8 +29,9 @@ from django.db import (
 
 from events.streams import citus, rollups
 from events.streams.catalogue import STREAMS, Stream
-from events.streams.statements import execute, fetched, lock_timeout
+from events.streams.statements import lock_timeout
 from meshmgmt.core import clock
+from meshmgmt.core.queries import execute, fetched
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from django.db.models import F
 from events.pruning import BREATH_SECONDS, CHUNK, Pruned
 from events.streams import pages, partitions, rollups
 from events.streams.catalogue import STREAMS, Stream
-from events.streams.statements import execute, fetched
 from meshmgmt.core import clock
+from meshmgmt.core.queries import execute, fetched
 from meshmgmt.core.transactions import queued_write
 
 # Ingest takes events right up to the retention, so a day goes only when that is past.

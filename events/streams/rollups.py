@@ -27,6 +27,7 @@ from events.streams.hours import EPOCH, HOUR, WIDTHS, Bucket, Span, day_span
 from events.streams.statements import HIGHEST, total_sql
 from events.streams.subjects import NARROWED, ROLL_UPS, Summed
 from meshmgmt.core import clock
+from meshmgmt.core.queries import execute
 from meshmgmt.core.transactions import queued_write
 
 EVERY_SECONDS: Final = 60.0
@@ -299,13 +300,12 @@ def _insert(kept: Summed, select: str, params: tuple[Any, ...]) -> None:
     columns = _columns(kept)
     table = kept.sums_model._meta.db_table
     added = ", ".join(_added(table, name) for name in columns[4:])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} ({', '.join(columns)})"  # noqa: S608 - names from the models
-            f" SELECT * FROM ({select}) AS made WHERE true ORDER BY 1, 2, 3, 4"
-            f" ON CONFLICT (family, width, start, key) DO UPDATE SET {added}",
-            params,
-        )
+    execute(
+        f"INSERT INTO {table} ({', '.join(columns)})"  # noqa: S608 - names from the models
+        f" SELECT * FROM ({select}) AS made WHERE true ORDER BY 1, 2, 3, 4"
+        f" ON CONFLICT (family, width, start, key) DO UPDATE SET {added}",
+        params,
+    )
 
 
 def _added(table: str, column: str) -> str:

@@ -9,7 +9,8 @@ from django.db import OperationalError, connection
 
 from events.streams import citus, pages, partitions
 from events.streams.catalogue import STREAMS, Stream
-from events.streams.statements import execute, fetched, lock_timeout
+from events.streams.statements import lock_timeout
+from meshmgmt.core.queries import execute, fetched
 
 BY: Final = "id"
 SHARDS_A_WORKER: Final = 4

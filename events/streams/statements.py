@@ -1,4 +1,4 @@
-"""Statements that Django has no words for, and sums that do not overflow.
+"""Waiting little for locks, and sums that do not overflow.
 
 Reported counters may be as big as the column.
 """
@@ -7,27 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import Aggregate, BigIntegerField
+
+from meshmgmt.core.queries import execute, fetched
 
 HIGHEST: Final = 2**63 - 1
 """What a bigger sum is shown as; clients read whole numbers of 64 bits."""
 
 _HALF: Final = 32
 _MASK: Final = 2**_HALF - 1
-
-
-def fetched(sql: str, params: Sequence[Any] | None = None) -> list[tuple[Any, ...]]:
-    """Return the rows that a statement gives."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
-
-
-def execute(sql: str, params: Sequence[Any] | None = None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
 
 
 @contextmanager

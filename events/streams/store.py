@@ -18,8 +18,8 @@ from django.db import IntegrityError, InternalError, connection
 from events.streams import partitions
 from events.streams.catalogue import Stream
 from events.streams.faults import IdTaken
-from events.streams.statements import execute, fetched
 from meshmgmt.core.errors import Unavailable
+from meshmgmt.core.queries import execute, fetched
 from meshmgmt.core.transactions import queued_write
 
 log = logging.getLogger(__name__)

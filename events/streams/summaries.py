@@ -40,10 +40,11 @@ from events.streams.hours import (
     day_span,
     whole_hours,
 )
-from events.streams.statements import HIGHEST, fetched, total_sql
+from events.streams.statements import HIGHEST, total_sql
 from events.streams.subjects import Subject, Summed
 from events.vocabulary import FUTURE
 from meshmgmt.core import clock
+from meshmgmt.core.queries import fetched
 from meshmgmt.core.transactions import read_snapshot
 
 MAX_BUCKETS: Final = 2000

@@ -1,4 +1,4 @@
-"""Look-ups by the ids that clients send, statements kept ready, rows put in at once."""
+"""Look-ups by the ids that clients send, statements as texts, rows put in at once."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -78,6 +78,20 @@ def numbers_by_state(
 
 Row = tuple[Any, ...]
 Rows = list[Row]
+
+
+def fetched(sql: str, params: Sequence[Any] | None = None) -> Rows:
+    """Return the rows that a statement gives."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        rows: Rows = cursor.fetchall()
+    return rows
+
+
+def execute(sql: str, params: Sequence[Any] | None = None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+
 
 KEPT: Final = 64
 

@@ -154,7 +154,7 @@ def _by_coming(
     key = partial(member_key, link)
     asked = {o: [key(o, each, CAME) for each in who] for o, who in lists.items()}
     went = [key(o, each, WENT) for o, (_, order) in orders.items() for each in order]
-    last = dict(lasts_of([*chain(*asked.values()), *went], event_id))
+    last = lasts_of([*chain(*asked.values()), *went], event_id)
     for owner, changes in told.items():
         for event, change in changes:
             for sign, some in ((CAME, change["added"]), (WENT, change["removed"])):

@@ -10,7 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from events.audit.histories import ToldEvent
 from events.audit.specs import has_member_events, spec_of
 from meshmgmt.core.orderedlinks import OrderedLink
-from meshmgmt.core.queries import batches, columns_of, insert_rows
+from meshmgmt.core.queries import batches, columns_of, execute, insert_rows
 from meshmgmt.history.inverse import Undo, take_back
 from meshmgmt.history.kinds import KINDS
 from meshmgmt.history.lists import Change, arranged, members_of, orders_before
@@ -92,11 +92,10 @@ class PastTables:
         # Temporary tables are found before others of their name, on both databases. To
         # replace rows by, one index is enough; the original's cost more than they save.
         table = connection.ops.quote_name(model._meta.db_table)
-        with connection.cursor() as cursor:
-            cursor.execute(f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM {table}")  # noqa: S608 - our name
-            index = connection.ops.quote_name(f"at_{model._meta.db_table}")
-            temp = "temp." if connection.vendor == "sqlite" else ""
-            cursor.execute(f"CREATE INDEX {temp}{index} ON {table} ({key})")
+        execute(f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM {table}")  # noqa: S608 - our name
+        index = connection.ops.quote_name(f"at_{model._meta.db_table}")
+        temp = "temp." if connection.vendor == "sqlite" else ""
+        execute(f"CREATE INDEX {temp}{index} ON {table} ({key})")
 
 
 def _rows(model: Table) -> Any:
@@ -133,28 +132,27 @@ def _change(model: Table, names: Sequence[str], undos: Sequence[Undo]) -> None:
     quote = database.ops.quote_name
     table, told = quote(model._meta.db_table), f"told_{model._meta.db_table}"
     columns = [quote(field.column) for field in fields]
-    with database.cursor() as cursor:
-        cursor.execute(
-            f"CREATE TEMPORARY TABLE {quote(told)} AS"  # noqa: S608 - our names
-            f" SELECT {', '.join(['id', *columns])} FROM {table} LIMIT 0"
+    execute(
+        f"CREATE TEMPORARY TABLE {quote(told)} AS"  # noqa: S608 - our names
+        f" SELECT {', '.join(['id', *columns])} FROM {table} LIMIT 0"
+    )
+    rows = [
+        (
+            undo.pk,
+            *(
+                field.get_db_prep_save(value, database)
+                for field, value in zip(fields, undo.values.values(), strict=True)
+            ),
         )
-        rows = [
-            (
-                undo.pk,
-                *(
-                    field.get_db_prep_save(value, database)
-                    for field, value in zip(fields, undo.values.values(), strict=True)
-                ),
-            )
-            for undo in undos
-        ]
-        insert_rows(model, ["id", *names], rows, into=told)
-        values = ", ".join(f"{each} = told.{each}" for each in columns)
-        cursor.execute(
-            f"UPDATE {table} SET {values} FROM {quote(told)} AS told"  # noqa: S608 - our names
-            f" WHERE {table}.id = told.id"
-        )
-        cursor.execute(f"DROP TABLE {quote(told)}")
+        for undo in undos
+    ]
+    insert_rows(model, ["id", *names], rows, into=told)
+    values = ", ".join(f"{each} = told.{each}" for each in columns)
+    execute(
+        f"UPDATE {table} SET {values} FROM {quote(told)} AS told"  # noqa: S608 - our names
+        f" WHERE {table}.id = told.id"
+    )
+    execute(f"DROP TABLE {quote(told)}")
 
 
 def _make_anew(model: Table, undos: Mapping[str, Undo]) -> None:

@@ -8,6 +8,8 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from meshmgmt.core.queries import fetched
+
 Row = dict[str, Any]
 _Migration = tuple[str, str]
 
@@ -79,10 +81,8 @@ def details() -> dict[str, Any]:
 def _highest_rowid(table: str) -> int | None:
     """Return a cheap upper bound of the table's rows, None when it has none."""
     quoted = connection.ops.quote_name(table)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT rowid FROM {quoted} ORDER BY rowid DESC LIMIT 1")  # noqa: S608 - a name the database gave
-        row = cursor.fetchone()
-    return int(row[0]) if row and str(row[0]).isdecimal() else None
+    found = fetched(f"SELECT rowid FROM {quoted} ORDER BY rowid DESC LIMIT 1")  # noqa: S608 - a name the database gave
+    return int(found[0][0]) if found and str(found[0][0]).isdecimal() else None
 
 
 def _rows(sql: str) -> list[Row]:

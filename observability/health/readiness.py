@@ -15,6 +15,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from meshmgmt.core import runtime
 from meshmgmt.core.errors import first_line
 from meshmgmt.core.printable import counted
+from meshmgmt.core.queries import execute, fetched
 from meshmgmt.core.transactions import sqlite_patience
 from meshmgmt.env import PROGRAM
 from observability.database import statistics
@@ -64,9 +65,7 @@ def _draining() -> str:
 
 def _database() -> list[Finding]:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-            cursor.fetchone()
+        fetched("SELECT 1")
     except (DatabaseError, InterfaceError) as error:
         # Or it would be found broken again by the next check.
         connection.close()
@@ -82,11 +81,11 @@ def _database() -> list[Finding]:
 def _read_only() -> str:
     """Return that nothing can be written, found out by writing nothing."""
     try:
-        with sqlite_patience(_PROBE_SECONDS), connection.cursor() as cursor:
+        with sqlite_patience(_PROBE_SECONDS):
             if connection.vendor == "postgresql":
-                cursor.execute("SHOW transaction_read_only")
-                return READ_ONLY if cursor.fetchone()[0] == "on" else ""
-            cursor.execute("DELETE FROM django_migrations WHERE 0")
+                [(state,)] = fetched("SHOW transaction_read_only")
+                return READ_ONLY if state == "on" else ""
+            execute("DELETE FROM django_migrations WHERE 0")
     except OperationalError as error:
         # A lock that another holds says nothing about it.
         return READ_ONLY if "readonly" in str(error) else ""

@@ -17,6 +17,8 @@ from django.db import (
     connection,
 )
 
+from meshmgmt.core.queries import execute
+
 PATIENCE_SECONDS: Final = 0.3
 """For the answer, and once more to find out why there is none."""
 
@@ -33,8 +35,7 @@ T = TypeVar("T")
 def ask_database() -> None:
     """Ask for nothing. Raises DatabaseError or InterfaceError."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        execute("SELECT 1")
     finally:
         connection.close()
 

@@ -17,12 +17,12 @@ from django.db.migrations import Migration, RunPython
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 
-from events.streams.statements import fetched
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.backup import schema
 from meshmgmt.core.locks import open_locked
 from meshmgmt.core.migrating import Executor
+from meshmgmt.core.queries import fetched
 from meshmgmt.serving.management.commands import migrate
 from tests.api_client import Api
 from tests.backup.files import OLD, SCHEMAS, TOKEN, manifest, rows, run

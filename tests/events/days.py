@@ -11,8 +11,8 @@ from django.db import OperationalError, connection
 from events.models import TrafficEvent
 from events.streams import batches, pages, partitions
 from events.streams.catalogue import TRAFFIC
-from events.streams.statements import execute
 from meshmgmt.core import clock
+from meshmgmt.core.queries import execute
 from tests.events.backends import second_session
 from tests.events.samples import moment, traffic
 

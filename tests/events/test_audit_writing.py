@@ -12,13 +12,13 @@ from events.audit.audited import AuditedModel, audited_bulk_create, audited_bulk
 from events.audit.emission import audit_record, meta_text
 from events.audit.specs import all_specs, spec_of
 from events.models import AuditEvent, TrafficRollUp
-from events.streams.statements import execute
 from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
 from meshmgmt.api.models import KeptAnswer, UsedPermits
 from meshmgmt.control.models import MapChange
 from meshmgmt.core import context
 from meshmgmt.core.orderedlinks import OrderedLink, all_links, set_members
+from meshmgmt.core.queries import execute
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 from tests.factories import newest_event, peers

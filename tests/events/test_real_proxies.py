@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from events.models import ProxyEntry
-from events.streams.statements import execute
+from meshmgmt.core.queries import execute
 from tests.events.commands import run
 from tests.events.proxies import (
     REQUESTS,

@@ -14,9 +14,9 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from events.proof import heads
-from events.streams.statements import execute
 from groups.services import group_create
 from meshmgmt.core import replica
+from meshmgmt.core.queries import execute
 from meshmgmt.core.replica import REPLICA, reading_replica
 from tests.events.samples import moment, traffic
 from tests.people import api_as

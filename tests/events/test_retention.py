@@ -14,8 +14,8 @@ from events.models import AuditEvent, ProxyEntry, TrafficEvent, TrafficTally
 from events.pruning import CHUNK
 from events.streams import batches, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
-from events.streams.statements import execute
 from meshmgmt.core import clock
+from meshmgmt.core.queries import execute
 from tests.events.days import DAY, day, detach, detach_half, keep, store_day, totals
 from tests.events.samples import moment, proxy, traffic
 from tests.races import going_on

@@ -20,7 +20,6 @@ from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
 from events.streams import batches, retention, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.hours import HOUR, WIDTHS, Span, day_span
-from events.streams.statements import execute
 from events.streams.subjects import (
     PROXY_SUBJECT,
     TRAFFIC_SUBJECT,
@@ -29,6 +28,7 @@ from events.streams.subjects import (
 from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
+from meshmgmt.core.queries import execute
 from tests.events.days import detach, keep
 from tests.events.samples import moment, proxy, traffic
 from tests.events.test_filters import ADDRESSES, IDS

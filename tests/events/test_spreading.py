@@ -23,8 +23,9 @@ from events.models import TrafficEvent
 from events.streams import batches, citus, partitions, retention, store
 from events.streams.catalogue import PROXY, STREAMS, TRAFFIC
 from events.streams.citus import Worker
-from events.streams.statements import execute, lock_timeout
+from events.streams.statements import lock_timeout
 from meshmgmt.api.exceptions import describe
+from meshmgmt.core.queries import execute
 from observability.health import readiness
 from tests.events.backends import second_session
 from tests.events.commands import run

@@ -14,9 +14,9 @@ from events.models import ProxyEntry, TrafficEvent, TrafficTally
 from events.streams import batches, pages
 from events.streams import proxy as proxy_rows
 from events.streams.catalogue import PROXY, TRAFFIC
-from events.streams.statements import execute
 from events.vocabulary import DIRECTIONS, ENDPOINT_TYPES
 from meshmgmt.core import clock
+from meshmgmt.core.queries import execute
 from tests.api_client import Api
 from tests.events.samples import PROXY_PATH, TRAFFIC_PATH, moment, proxy, traffic
 from tests.people import api_as

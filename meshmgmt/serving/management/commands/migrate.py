@@ -9,9 +9,9 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 
-from events.streams.statements import execute, fetched
 from meshmgmt.core.locks import Locked, locked
 from meshmgmt.core.migrating import Executor
+from meshmgmt.core.queries import execute, fetched
 
 migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]  # no other way
 
