@@ -19,7 +19,14 @@ from rest_framework.response import Response
 from events.activities import LABELS
 from events.api.filters import Rows, StreamFilterSet
 from events.api.pagination import PRECISION_HEADER, PageForm
-from events.api.queries import TextFilter, parameters_of, require_valid, since, until
+from events.api.queries import (
+    TextFilter,
+    WholeNumberField,
+    parameters_of,
+    require_valid,
+    since,
+    until,
+)
 from events.api.serializers import Shape
 from events.audit.reading import (
     NEWEST,
@@ -137,13 +144,10 @@ class AuditPageForm(PageForm):
     """`page` and `page_size`, or `cursor`."""
 
     default_size = NEWEST
-    max_size = NEWEST
-
-    def __init__(self, *args: Any, **extra: Any) -> None:
-        super().__init__(*args, **extra)
-        self.fields["cursor"] = forms.CharField(
-            required=False, help_text="From the Link header of an earlier answer"
-        )
+    page_size = WholeNumberField(low=1, top=NEWEST, required=False)
+    cursor = forms.CharField(
+        required=False, help_text="From the Link header of an earlier answer"
+    )
 
     def clean_cursor(self) -> Cursor | None:
         text = self.cleaned_data["cursor"]
@@ -199,7 +203,7 @@ class AuditEventsView(ApiView):
                 columns,
                 cursor=form.cleaned_data["cursor"],
                 offset=form.offset,
-                size=form.page_size,
+                size=form.size,
             )
         response: HttpResponseBase
         if kind == "json":
@@ -247,12 +251,12 @@ def _ways(page: TrailPage) -> dict[str, dict[str, str]]:
 def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]]:
     """Return the neighbours of a numbered page, by link relation (RFC 8288)."""
     numbers = {}
-    if form.page > 1:
+    if form.number > 1:
         # Beyond the end "prev" leads back to the last page, not to another empty one.
-        last = max(1, ceil(page.total / form.page_size)) if page.exact else form.page
-        numbers = {"first": 1, "prev": min(form.page - 1, last)}
+        last = max(1, ceil(page.total / form.size)) if page.exact else form.number
+        numbers = {"first": 1, "prev": min(form.number - 1, last)}
     if page.older:
-        numbers["next"] = form.page + 1
+        numbers["next"] = form.number + 1
     return {relation: {"page": str(number)} for relation, number in numbers.items()}
 
 

@@ -45,14 +45,9 @@ class PageForm(forms.Form):
     """`page` and `page_size`; a size above the maximum is clamped."""
 
     default_size = 0
-    max_size = 0
 
-    def __init__(self, *args: Any, **extra: Any) -> None:
-        super().__init__(*args, **extra)
-        self.fields["page"] = WholeNumberField(low=1, required=False)
-        self.fields["page_size"] = WholeNumberField(
-            low=1, top=self.max_size, required=False
-        )
+    page = WholeNumberField(low=1, required=False)
+    page_size = WholeNumberField(low=1, required=False)
 
     @property
     def asked(self) -> bool:
@@ -60,28 +55,26 @@ class PageForm(forms.Form):
         return any(self.cleaned_data[name] for name in ("page", "page_size"))
 
     @property
-    def page(self) -> int:
+    def number(self) -> int:
         return int(self.cleaned_data["page"] or 1)
 
     @property
-    def page_size(self) -> int:
+    def size(self) -> int:
         return int(self.cleaned_data["page_size"] or self.default_size)
 
     @property
     def offset(self) -> int:
-        return (self.page - 1) * self.page_size
+        return (self.number - 1) * self.size
 
 
 class StreamPageForm(PageForm):
     """Page parameters of a big stream; exports of it begin behind a place."""
 
-    def __init__(self, *args: Any, **extra: Any) -> None:
-        super().__init__(*args, **extra)
-        self.fields["after"] = PlaceField(
-            required=False,
-            help_text="For exports: time and id, with a comma between them, of the last"
-            " event that arrived; what follows it comes",
-        )
+    after = PlaceField(
+        required=False,
+        help_text="For exports: time and id, with a comma between them, of the last"
+        " event that arrived; what follows it comes",
+    )
 
     @property
     def newest_first(self) -> bool:
@@ -93,7 +86,7 @@ class TrafficPageForm(StreamPageForm):
     """Page parameters of the traffic stream (seed, Limits)."""
 
     default_size = 1000
-    max_size = 50_000
+    page_size = WholeNumberField(low=1, top=50_000, required=False)
     order = ("-time", "-id")
 
 
@@ -101,7 +94,7 @@ class ProxyPageForm(StreamPageForm):
     """Page and sort parameters of the proxy stream (seed, Limits)."""
 
     default_size = 50
-    max_size = 100
+    page_size = WholeNumberField(low=1, top=100, required=False)
 
     SORTS: ClassVar[dict[str, tuple[str, ...]]] = {
         "timestamp": ("timestamp",),
@@ -117,12 +110,8 @@ class ProxyPageForm(StreamPageForm):
         "reason": ("reason",),
     }
 
-    def __init__(self, *args: Any, **extra: Any) -> None:
-        super().__init__(*args, **extra)
-        self.fields["sort_by"] = EnumField(words=self.SORTS, required=False)
-        self.fields["sort_order"] = EnumField(
-            words={"asc": "", "desc": "-"}, required=False
-        )
+    sort_by = EnumField(words=SORTS, required=False)
+    sort_order = EnumField(words={"asc": "", "desc": "-"}, required=False)
 
     @property
     def newest_first(self) -> bool:
@@ -155,7 +144,7 @@ class StreamPagination(BasePagination):
         form = self.form
         if form.cleaned_data["after"]:
             raise BadRequest.about("after", "after: is for exports; pages have numbers")
-        end = form.offset + form.page_size
+        end = form.offset + form.size
         pieces = None
         if self.filterset.searches and form.newest_first and end <= pages.FEW:
             # To find these costs as much as to count them all; often these are all.
@@ -187,7 +176,7 @@ class StreamPagination(BasePagination):
             )
         if form.asked:
             bodies = matching.order_by(*form.order).values_list("body")
-            end = form.offset + form.page_size
+            end = form.offset + form.size
             return iter([list(pages.texts(bodies[form.offset : end]))])
         if form.newest_first:
             return every_text(stream, matching, place)
@@ -207,10 +196,10 @@ class StreamPagination(BasePagination):
     def _pieces(self, matching: QuerySet[Any], total: int | None) -> list[bytes]:
         form = self.form
         if not form.newest_first:
-            order, size = list(form.order), form.page_size
+            order, size = list(form.order), form.size
             return pages.sorted_by(matching, order, form.offset, size, total=total)
         return pages.newest_first(
-            self.stream, matching, form.offset, form.page_size, total=total
+            self.stream, matching, form.offset, form.size, total=total
         )
 
     def get_paginated_response(  # type: ignore[override]  # rendered already
@@ -219,10 +208,10 @@ class StreamPagination(BasePagination):
         """Return the envelope around the pieces, without joining big ones in memory."""
         # By hand: as JSON the events would be parsed, only to be written again.
         tail = b'],"page":%d,"page_size":%d,"total_records":%d,"total_pages":%d}\n' % (
-            self.form.page,
-            self.form.page_size,
+            self.form.number,
+            self.form.size,
             data.total,
-            ceil(data.total / self.form.page_size),
+            ceil(data.total / self.form.size),
         )
         parts = list(_with_commas(data.pieces, tail))
         length = sum(map(len, parts))

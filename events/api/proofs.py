@@ -82,7 +82,7 @@ def _size(help_text: str, *, required: bool = False) -> WholeNumberField:
 
 class HeadPageForm(PageForm):
     default_size = 100
-    max_size = 1000
+    page_size = WholeNumberField(low=1, top=1000, required=False)
 
 
 class LeavesForm(forms.Form):
@@ -128,7 +128,7 @@ class AuditHeadsView(ApiView):
         form = HeadPageForm(request.query_params)
         require_valid(form)
         found = AuditHead.objects.order_by("-id")
-        page = found[form.offset : form.offset + form.page_size]
+        page = found[form.offset : form.offset + form.size]
         total = {"X-Total-Count": str(found.count())}
         return Response([heads.row(head) for head in page], headers=total)
 
