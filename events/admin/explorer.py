@@ -30,8 +30,6 @@ from events.admin.objectpages import ObjectPages
 from events.admin.pageparts import (
     ORDER,
     Column,
-    Controls,
-    Row,
     RowPage,
     View,
     heading,
@@ -215,11 +213,13 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         rows = filters.qs.defer("search")
         return read_rows(rows, filters.subject.time_field, self.page_rows, cursor)
 
-    def _rows(self, page: RowPage, here: Here) -> Iterator[Row]:
+    def _rows(self, page: RowPage, here: Here) -> Iterator[dict[str, Any]]:
+        """Yield the key of each row, and its cells with their columns."""
         self.prepare(list(page.rows))
         for row in page.rows:
             cells = [self._time_cell(row), *self.cells(row, here)]
-            yield Row(str(row.pk), list(zip(self.columns, cells, strict=True)))
+            shown = list(zip(self.columns, cells, strict=True))
+            yield {"key": str(row.pk), "cells": shown}
 
     def _time_cell(self, row: Any) -> SafeString:
         """Return the time of a row, which leads to its page."""
@@ -247,7 +247,8 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def _controls(
         self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage
-    ) -> Controls:
+    ) -> dict[str, Any]:
+        """Return what stands around the rows."""
         called = self._called(request, here)
         make = partial(
             inputs, filters, here, suggestions=self.suggestions, called=called
@@ -260,25 +261,25 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         # All rows share what the filters name, so one of them knows what it is called.
         named = self.names(page.rows[0]) if page.rows else {}
         names = {**called, **{key: name for key, name in named.items() if name}}
-        return Controls(
-            views=[
+        return {
+            "views": [
                 (v.label, link_to(v.pairs), here.is_at(v.pairs)) for v in self.views()
             ],
-            span=span_of(here),
-            inputs=list(make(self.filters)),
-            more=more,
-            more_chosen=any(field.value for field in more),
-            chips=list(chips(filters, here, names)),
-            hidden=[pair for pair in here.pairs if pair[0] in ("live", *ORDER)],
-            live=live,
-            toggle=here.with_(live="" if live else "1"),
-            newer=here.with_(cursor=page.newer) if page.newer else "",
-            older=_older(page, here),
-            newest=link_to(here.pairs),
-            exports=self._exports(filters, here),
-            headings=[heading(column, here) for column in self.columns],
-            sorted=ordered,
-        )
+            "span": span_of(here),
+            "inputs": list(make(self.filters)),
+            "more": more,
+            "more_chosen": any(field.value for field in more),
+            "chips": list(chips(filters, here, names)),
+            "hidden": [pair for pair in here.pairs if pair[0] in ("live", *ORDER)],
+            "live": live,
+            "toggle": here.with_(live="" if live else "1"),
+            "newer": here.with_(cursor=page.newer) if page.newer else "",
+            "older": _older(page, here),
+            "newest": link_to(here.pairs),
+            "exports": self._exports(filters, here),
+            "headings": [heading(column, here) for column in self.columns],
+            "sorted": ordered,
+        }
 
     def _oldest(self, request: HttpRequest) -> str:
         """Return the time of the first event, where "any time" begins."""

@@ -11,10 +11,8 @@ from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
-from django.utils.safestring import SafeString
 
 from events.admin.here import Here
-from events.admin.inputs import Chip, Input, Span
 from events.keyset import beyond, parsed, written
 from meshmgmt.core.errors import BadRequest
 
@@ -75,35 +73,6 @@ class View:
             for name, value in self.query.items()
             for text in ([value] if isinstance(value, str) else value)
         ]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One event of the list: its cells, in the order of the columns."""
-
-    key: str
-    cells: list[tuple[Column, SafeString]]
-
-
-@dataclass(frozen=True, slots=True)
-class Controls:
-    """What stands around the rows."""
-
-    views: list[tuple[str, str, bool]]
-    span: Span
-    inputs: list[Input]
-    more: list[Input]
-    more_chosen: bool
-    chips: list[Chip]
-    hidden: list[tuple[str, str]]
-    live: bool
-    toggle: str
-    newer: str
-    older: str
-    newest: str
-    exports: list[tuple[str, str]]
-    headings: list[Heading]
-    sorted: bool
 
 
 @dataclass(frozen=True, slots=True)
