@@ -3,7 +3,6 @@
 import datetime as dt
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from django import forms
@@ -41,18 +40,6 @@ DURATIONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """One figure: its newest and largest value, and an SVG path through all of them."""
-
-    title: str
-    unit: str
-    newest: str
-    largest: str
-    path: str
-    alarming: bool = False
-
-
 _FIGURES: Final = (
     ("Requests", "per second", "requests_per_second"),
     ("Server errors", "per second", "failures_per_second"),
@@ -63,27 +50,21 @@ _FIGURES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """A change that holds now; without `until` it ends when the server starts again."""
+def holding() -> list[dict[str, Any]]:
+    """Return the changes of the running server's level that hold now.
 
-    level: str
-    scope: str
-    until: dt.datetime | None
-
-
-def holding() -> list[Holding]:
-    """Return the changes of the running server's level that hold now."""
+    Without `until` one ends when the server starts again.
+    """
     control, now = loglevels.read(settings.SVC.runtime_dir), time.time()
     return [
-        Holding(rule.level, scope_text(rule), _moment(rule.expires))
+        {
+            "level": rule.level,
+            "scope": scope_text(rule),
+            "until": rule.expires and dt.datetime.fromtimestamp(rule.expires, dt.UTC),
+        }
         for rule in control.rules
         if rule.active(now)
     ]
-
-
-def _moment(seconds: float | None) -> dt.datetime | None:
-    return None if seconds is None else dt.datetime.fromtimestamp(seconds, dt.UTC)
 
 
 class LogLevelForm(forms.Form):
@@ -178,19 +159,23 @@ def _headline(found: status.Document) -> str:
     return f"Checks: {', '.join(wrong)} failed" if wrong else "Checks: all ok"
 
 
-def chart(points: Sequence[Point], title: str, unit: str, name: str) -> Chart:
-    """Return one figure's chart; times without a value are gaps."""
+def chart(points: Sequence[Point], title: str, unit: str, name: str) -> dict[str, Any]:
+    """Return a figure's newest and largest value, and an SVG path through all.
+
+    Times without a value are gaps.
+    """
     values: list[float | None] = [getattr(point, name) for point in points]
     known = [value for value in values if value is not None]
     largest = max(known, default=0.0)
-    return Chart(
-        title=title,
-        unit=unit,
-        newest=_number(known[-1]) if known else "no value yet",
-        largest=_number(largest) if known else "",
-        path=line([(p.time, v) for p, v in zip(points, values, strict=True)], largest),
-        alarming=name == "failures_per_second" and largest > 0,
-    )
+    placed = [(point.time, v) for point, v in zip(points, values, strict=True)]
+    return {
+        "title": title,
+        "unit": unit,
+        "newest": _number(known[-1]) if known else "no value yet",
+        "largest": _number(largest) if known else "",
+        "path": line(placed, largest),
+        "alarming": name == "failures_per_second" and largest > 0,
+    }
 
 
 def table(points: Sequence[Point]) -> list[tuple[dt.datetime, list[str]]]:

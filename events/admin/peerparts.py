@@ -1,10 +1,9 @@
 """What the streams and the trail tell of one peer, on its page."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django.db.models import Q
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
 from events.admin.cells import shown_size
 from events.admin.homecards import course, first_hour
@@ -14,30 +13,11 @@ from events.streams.hours import HOUR
 from events.streams.subjects import TRAFFIC_SUBJECT
 from events.streams.summaries import Question, summarise
 from meshmgmt.adminsite import home
-from meshmgmt.adminsite.look import moment
 from meshmgmt.core import clock
 
 HOURS: Final = 24
 SHOWN: Final = 5
 _SIDES: Final = (("source", "destination"), ("destination", "source"))
-
-
-class Other(NamedTuple):
-    """Whom a peer had traffic with, how much, and the rows that say so."""
-
-    name: str
-    size: str
-    url: str
-
-
-class Told(NamedTuple):
-    """An event of the audit trail: who did what, when (UTC), and to what of it."""
-
-    activity: str
-    who: str
-    time: SafeString
-    detail: str
-    url: str
 
 
 def traffic_of(request: HttpRequest, peer_id: str) -> dict[str, Any] | None:
@@ -74,11 +54,11 @@ def _side(peer_id: str, own: str, other: str) -> dict[str, Any]:
     groups = summarise(TRAFFIC_SUBJECT, rows, {own: peer_id}, question)["groups"]
     return {
         "others": [
-            Other(
-                group["name"] or group["key"][other],
-                shown_size(group["value"]),
-                home.list_url(TrafficEvent, query | group["key"]),
-            )
+            {
+                "name": group["name"] or group["key"][other],
+                "size": shown_size(group["value"]),
+                "url": home.list_url(TrafficEvent, query | group["key"]),
+            }
             for group in groups
         ],
         "outward": own == "source",
@@ -87,22 +67,18 @@ def _side(peer_id: str, own: str, other: str) -> dict[str, Any]:
     }
 
 
-def changes_of(request: HttpRequest, target_id: str) -> list[Told] | None:
-    """Return the newest events about an object, None for who may not read the trail."""
+def changes_of(request: HttpRequest, target_id: str) -> list[dict[str, Any]] | None:
+    """Return the newest events about an object, None for who may not read the trail.
+
+    Each with its page, and to what of the object it was done.
+    """
     if not request.user.has_perm("events.view_auditevent"):
         return None
     about = AuditEvent.objects.filter(target_id=target_id).defer("search")
-    return list(map(_told, newest_first(about)[:SHOWN]))
-
-
-def _told(event: AuditEvent) -> Told:
-    return Told(
-        event.activity,
-        event.initiator,
-        moment(event.timestamp),
-        _detail(event),
-        home.object_url(event),
-    )
+    return [
+        {"event": event, "detail": _detail(event), "url": home.object_url(event)}
+        for event in newest_first(about)[:SHOWN]
+    ]
 
 
 def _detail(event: AuditEvent) -> str:
