@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
+from functools import cache, lru_cache
 from time import perf_counter
 from typing import Any, Final
 
@@ -102,18 +102,8 @@ _DURATION: Final = instruments.histogram("management.http.request.duration.ms")
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
-class _Series(dict[tuple[str, ...], tuple[Any, ...]]):
-    """The labelled series met so far: looking one up in the library costs a lock."""
-
-    def __init__(self, make: Callable[..., tuple[Any, ...]]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, labels: tuple[str, ...]) -> tuple[Any, ...]:
-        found = self[labels] = self._make(*labels)
-        return found
-
-
+# Series are kept: looking one up in the library costs a lock.
+@cache
 def _series_of(endpoint: str, method: str, code: str) -> tuple[Any, ...]:
     return (
         _REQUESTS.labels(endpoint, method),
@@ -128,7 +118,6 @@ class ObservabilityMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.series = _Series(_series_of)
         self.log_all = settings.SVC.access_log == "all"
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -157,7 +146,7 @@ class ObservabilityMiddleware:
     ) -> None:
         endpoint, method = answered_labels(request, response)
         code = str(response.status_code)
-        requests, responses, codes, duration = self.series[endpoint, method, code]
+        requests, responses, codes, duration = _series_of(endpoint, method, code)
         requests.inc()
         responses.inc()
         codes.inc()
@@ -196,8 +185,8 @@ class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
 
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
-        self._asked = _Series(self._asked_series)
-        self._answered = _Series(self._answered_series)
+        self._asked = cache(self._asked_series)
+        self._answered = cache(self._answered_series)
 
     def _asked_series(self, method: str, transport: str) -> tuple[Any, ...]:
         return (
@@ -220,7 +209,7 @@ class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
 
     def process_request(self, request: HttpRequest) -> None:
         """Count what is asked, and begin to time it."""
-        for series in self._asked[method_of(request), self._transport(request)]:
+        for series in self._asked(method_of(request), self._transport(request)):
             series.inc()
         if request.headers.get("X-Requested-With") == "XMLHttpRequest":
             self.metrics.requests_ajax.inc()
@@ -241,7 +230,7 @@ class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
         view = endpoint if unseen else self._get_view_name(request)
         code, charset = str(response.status_code), str(response.charset)
         transport = self._transport(request)
-        latency, *counters = self._answered[view, transport, method, code, charset]
+        latency, *counters = self._answered(view, transport, method, code, charset)
         for series in counters:
             series.inc()
         if isinstance(response, HttpResponse):

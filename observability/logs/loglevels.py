@@ -24,21 +24,11 @@ from meshmgmt.env import LEVEL_NAMES, Config
 TRACE: Final = 5
 PANIC: Final = 60
 
-NUMBERS: Final = dict(
-    zip(
-        LEVEL_NAMES,
-        (
-            TRACE,
-            logging.DEBUG,
-            logging.INFO,
-            logging.WARNING,
-            logging.ERROR,
-            logging.CRITICAL,
-            PANIC,
-        ),
-        strict=True,
-    )
-)
+_IN_ORDER: Final = (
+    TRACE, logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR,
+    logging.CRITICAL, PANIC,
+)  # fmt: skip
+NUMBERS: Final = dict(zip(LEVEL_NAMES, _IN_ORDER, strict=True))
 _NAMES: Final = {number: name for name, number in NUMBERS.items()}
 # As the standard library is to call them.
 logging.addLevelName(TRACE, "TRACE")
