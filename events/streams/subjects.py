@@ -133,6 +133,11 @@ class Summed(Subject):
         return {"family": number, **({} if own is None else {"key": str(own)})}
 
 
+def _column(column: str, family: int = 0, *, asked: str = "", **more: Any) -> Grouping:
+    """Return the grouping by a column, whose filter has its name or is `asked` so."""
+    return Grouping(F(column), asked or column, family, **more)
+
+
 def _end(side: str, family: int) -> Grouping:
     """Return the grouping by the id of an end, or by its address when it has none."""
 
@@ -187,23 +192,18 @@ TRAFFIC_SUBJECT: Final = Summed(
     groups={
         "source": _end("source", 1),
         "destination": _end("destination", 2),
-        "user": Grouping(F("user_id"), "user_id", 3, name=_in_content("user")),
-        "policy": Grouping(F("policy_id"), "policy_id", 4, name=_in_content("policy")),
-        "protocol": Grouping(
-            *(F("protocol"), "protocol", 5),
-            whole=True,
-            name=lambda key, _: PROTOCOL_NAMES.get(key, ""),
+        "user": _column("user_id", 3, name=_in_content("user")),
+        "policy": _column("policy_id", 4, name=_in_content("policy")),
+        "protocol": _column(
+            "protocol", 5, whole=True, name=lambda key, _: PROTOCOL_NAMES.get(key, "")
         ),
-        "reporter": Grouping(
-            *(F("reporter_id"), "reporter_id", 6),
+        "reporter": _column(
+            "reporter_id",
+            6,
             name=lambda key, _: _first_name(directory.peers.only({key}, ())),
         ),
-        "direction": Grouping(
-            F("direction"), "direction", 7, whole=True, words=DIRECTIONS
-        ),
-        "connection_type": Grouping(
-            F("connection_type"), "connection_type", 8, whole=True, words=CONNECTIONS
-        ),
+        "direction": _column("direction", 7, whole=True, words=DIRECTIONS),
+        "connection_type": _column("connection_type", 8, whole=True, words=CONNECTIONS),
     },
     metrics=_TRAFFIC_METRICS,
     sums_model=TrafficRollUp,
@@ -218,22 +218,23 @@ PROXY_SUBJECT: Final = Summed(
     model=ProxyEntry,
     time_field="timestamp",
     groups={
-        "host": Grouping(F("host"), "host", 1),
+        "host": _column("host", 1),
         # No sums by path: there may be as many as there are entries.
-        "path": Grouping(F("path"), "exact_path"),
+        "path": _column("path", asked="exact_path"),
         # The filter finds methods in small letters, too.
-        "method": Grouping(F("method"), "method", 2, equal=False),
+        "method": _column("method", 2, equal=False),
         "status": Grouping(_STATUS, "status", 3, equal=False),
-        "status_code": Grouping(F("status_code"), "status_code", 4, whole=True),
-        "source_ip": Grouping(F("source_ip"), "source_ip", 5),
-        "user": Grouping(
-            *(F("user_id"), "user_id", 6),
+        "status_code": _column("status_code", 4, whole=True),
+        "source_ip": _column("source_ip", 5),
+        "user": _column(
+            "user_id",
+            6,
             name=lambda key, _: _first_name(directory.users.only({key})),
         ),
-        "service": Grouping(F("service_id"), "service_id", 7),
-        "auth_method": Grouping(F("auth_method_used"), "auth_method", 8),
-        "reason": Grouping(F("reason"), "reason", 9),
-        "country": Grouping(F("country_code"), "country_code", 10),
+        "service": _column("service_id", 7),
+        "auth_method": _column("auth_method_used", 8, asked="auth_method"),
+        "reason": _column("reason", 9),
+        "country": _column("country_code", 10),
     },
     metrics={
         "requests": lambda: Count("pk"),
@@ -261,22 +262,19 @@ AUDIT_SUBJECT: Final = Subject(
     model=AuditEvent,
     time_field="timestamp",
     groups={
-        "activity": Grouping(
-            *(F("activity_code"), "activity_code"),
-            name=lambda key, _: LABELS.get(key, ""),
-        ),
-        "initiator": Grouping(
-            *(F("initiator_id"), "initiator_id"),
+        "activity": _column("activity_code", name=lambda key, _: LABELS.get(key, "")),
+        "initiator": _column(
+            "initiator_id",
             name=_told(lambda event: event.initiator_name or event.initiator_email),
         ),
-        "target": Grouping(
-            *(F("target_id"), "target_id"),
+        "target": _column(
+            "target_id",
             name=_told(
                 lambda event: event.meta.get("name") or event.meta.get("new_name")
             ),
         ),
-        "target_type": Grouping(F("target_type"), "target_type"),
-        "source_address": Grouping(F("source_address"), "source_address"),
+        "target_type": _column("target_type"),
+        "source_address": _column("source_address"),
     },
     metrics={"events": lambda: Count("pk")},
 )
