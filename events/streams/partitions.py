@@ -154,18 +154,15 @@ def _make(stream: Stream, day: date) -> None:
     log.info("made partition %s", name)
 
 
-def drop(
-    stream: Stream, days: Collection[date], *, concurrently: bool | None = None
-) -> None:
+def drop(stream: Stream, days: Collection[date]) -> None:
     """Drop the partitions of `days` and their tallies; no insert waits long for it.
 
     Must run outside of a transaction (DETACH ... CONCURRENTLY). Finishes what an
-    interrupted run left half done. `concurrently` is what the database can do by default.
+    interrupted run left half done.
     """
-    if concurrently is None:
-        concurrently = not citus.is_spread(stream)
-    detach = _detach if concurrently else _detach_plainly
-    breath = BREATH_SECONDS if concurrently else PLAIN_BREATH_SECONDS
+    detach, breath = _detach, BREATH_SECONDS
+    if citus.is_spread(stream):
+        detach, breath = _detach_plainly, PLAIN_BREATH_SECONDS
     for day in days:
         with _day_locked(day), lock_timeout(LOCK_TIMEOUT):
             _retry(partial(detach, stream, day), breath)

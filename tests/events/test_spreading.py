@@ -234,19 +234,25 @@ def test_ingest_that_cannot_be_held_whole_is_not_held_at_all():
 
 @postgresql
 @pytest.mark.parametrize("left", [detach, lambda ago: None])
-def test_a_day_goes_by_a_plain_detach(left: Callable[[int], None]):
+def test_a_day_goes_by_a_plain_detach(
+    left: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(citus, "is_spread", lambda stream: True)
     for ago in (0, 9):
         store_day(ago)
     left(9)
-    partitions.drop(TRAFFIC, [day(9)], concurrently=False)
+    partitions.drop(TRAFFIC, [day(9)])
     assert totals() == (3, 3)
     assert partitions.detached(TRAFFIC) == []
     assert day(9) not in partitions.attached(TRAFFIC)
 
 
 @postgresql
-def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on():
+def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """A reader keeps the stream for a while, batches come in, and then the day goes."""
+    monkeypatch.setattr(citus, "is_spread", lambda stream: True)
     for ago in (0, 9):
         store_day(ago)
     took: list[float] = []
@@ -257,7 +263,7 @@ def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on():
         took.append(time.perf_counter() - began)
 
     def drop() -> None:
-        partitions.drop(TRAFFIC, [day(9)], concurrently=False)
+        partitions.drop(TRAFFIC, [day(9)])
 
     held = float(partitions.PLAIN_LOCK_TIMEOUT[:-2]) / 2000
     with ThreadPoolExecutor(1) as pool, second_session() as reader, going_on(ingest):
