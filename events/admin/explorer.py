@@ -27,14 +27,7 @@ from events.admin.inputs import (
 )
 from events.admin.names import Kinds, Names, Unclear, meant, suggestions
 from events.admin.objectpages import ObjectPages
-from events.admin.pageparts import (
-    ORDER,
-    Column,
-    RowPage,
-    View,
-    heading,
-    read_rows,
-)
+from events.admin.pageparts import ORDER, Column, RowPage, View, heading, read_rows
 from events.api.filters import StreamFilterSet
 from events.api.queries import TextField, require_valid
 from meshmgmt.adminsite import home

@@ -122,8 +122,7 @@ class TrafficEventAdmin(Explorer):
                 amount.format(shown_size(row.rx_bytes), content["rx_packets"]),
             ),
             Fact(
-                "Sent",
-                amount.format(shown_size(row.tx_bytes), content["tx_packets"]),
+                "Sent", amount.format(shown_size(row.tx_bytes), content["tx_packets"])
             ),
             Fact("Counted", counted.format(**content)),
             Fact("Dropped", _why(row, content, "Why was this dropped?")),

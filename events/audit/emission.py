@@ -16,13 +16,7 @@ from django.db.models import Subquery
 from django.dispatch import Signal
 
 from events.activities import Activity
-from events.audit.changes import (
-    Change,
-    Members,
-    emission,
-    related_object,
-    take_pending,
-)
+from events.audit.changes import Change, Members, emission, related_object, take_pending
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent, AuditKey
 from meshmgmt.core import clock, context

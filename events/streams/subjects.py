@@ -227,9 +227,7 @@ PROXY_SUBJECT: Final = Summed(
         "status_code": _column("status_code", 4, whole=True),
         "source_ip": _column("source_ip", 5),
         "user": _column(
-            "user_id",
-            6,
-            name=lambda key, _: _first_name(directory.users.only({key})),
+            "user_id", 6, name=lambda key, _: _first_name(directory.users.only({key}))
         ),
         "service": _column("service_id", 7),
         "auth_method": _column("auth_method_used", 8, asked="auth_method"),

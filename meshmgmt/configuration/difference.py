@@ -4,14 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from meshmgmt.configuration.sections import (
-    SECTIONS,
-    Key,
-    Row,
-    Section,
-    in_order,
-    keyed,
-)
+from meshmgmt.configuration.sections import SECTIONS, Key, Row, Section, in_order, keyed
 
 ID: Final = "id"
 SINGLE: Final = ("settings", "dns_settings")

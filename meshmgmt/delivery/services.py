@@ -25,12 +25,7 @@ from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.delivery.feeds import FEEDS, NO_REPLAY, filter_errors
 from meshmgmt.delivery.models import CONFIGURED, Subscription
-from meshmgmt.delivery.rules import (
-    MAX_EVENTS,
-    MOST,
-    Allowed,
-    subscription_errors,
-)
+from meshmgmt.delivery.rules import MAX_EVENTS, MOST, Allowed, subscription_errors
 from meshmgmt.delivery.senders.webhook import give_secret
 
 KIND: Final = "subscription"

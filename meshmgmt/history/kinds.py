@@ -225,8 +225,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     **_resource(NetworkRouterViewSet),
     Invite: Kind("users"),
     **_resource(
-        SetupKeyViewSet,
-        update=lambda pk, columns, by: setup_keys.update(pk, columns),
+        SetupKeyViewSet, update=lambda pk, columns, by: setup_keys.update(pk, columns)
     ),
     **_resource(NameserverGroupViewSet),
     **_resource(
