@@ -126,9 +126,11 @@ def audited_bulk_create(instances: Sequence[AuditedModel]) -> None:
         return
     model = type(instances[0])
     with account_write(savepoint=False):
-        # Past the manager, whose bulk_create() refuses; the signal below tells the trail.
+        # Past the manager, whose bulk_create() refuses.
         rows: models.QuerySet[Any] = models.QuerySet(model)
         rows.bulk_create(instances, batch_size=BATCH)
+        for instance in instances:
+            _note_created(instance)
         rows_created.send(sender=model, instances=instances)
 
 
@@ -149,7 +151,6 @@ def register() -> None:
     Of no other: rows that somebody hears of are loaded one by one before they are deleted.
     """
     write_ending.connect(write_pending, dispatch_uid="audit.before_commit")
-    rows_created.connect(after_bulk_create, dispatch_uid="audit.after_bulk_create")
     members_changed.connect(
         after_members_change, dispatch_uid="audit.after_members_change"
     )
@@ -226,13 +227,6 @@ def after_save(
     instance._audit_loaded = (write_number(), {**before, **after})
 
 
-def after_bulk_create(
-    sender: object, instances: Sequence[AuditedModel], **kwargs: Any
-) -> None:
-    for instance in instances:
-        _note_created(instance)
-
-
 def _note_created(instance: AuditedModel) -> None:
     spec = spec_of(type(instance))
     if spec is None:
@@ -250,7 +244,9 @@ def before_delete(
     if spec is None:
         return
     # After the deletion, lists and foreign keys lead nowhere.
-    held = _under_the_lock(instance)
+    held: AuditedModel | None = instance
+    if instance._audit_loaded[0] != write_number():  # read before the lock
+        held = sender._base_manager.filter(pk=instance.pk).first()
     if held is None:
         return  # somebody else deleted it
     record(
@@ -262,13 +258,6 @@ def before_delete(
             meta=spec.meta(held),
         )
     )
-
-
-def _under_the_lock(instance: AuditedModel) -> AuditedModel | None:
-    """Return the object as the running write finds it; None when its row is gone."""
-    if instance._audit_loaded[0] != write_number():
-        return type(instance)._base_manager.filter(pk=instance.pk).first()
-    return instance
 
 
 def after_link_delete(
