@@ -1,6 +1,5 @@
 """The admin pages of the objects that audit events are about, or mention."""
 
-import ipaddress
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -14,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events import directory
+from events.addresses import host_of
 from events.audit.reading import left_since
 from events.audit.specs import all_specs
 from events.models import AuditEvent
@@ -63,7 +63,7 @@ class ObjectPages:
                 page = self.only(event.target_type)
             if page is not None:
                 return page
-        if _is_address(address := event.target_id):
+        if host_of(address := event.target_id) == address:
             held = left_since(event, address)
             ids = (
                 [held] if held else [x.id for x in directory.peers.only((), {address})]
@@ -158,11 +158,3 @@ def _models_of(kinds: Iterable[str]) -> Iterator[type[Model]]:
 
 def _page(row: Model) -> ObjectPage:
     return ObjectPage(str(row), home.object_url(row))
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -1,5 +1,5 @@
 """The two big event streams: checking, storing, reading and dropping their rows.
 
-`decoding`, `rules`, `traffic`, `proxy` and `identity` are pure; the others talk to the
+`decoding`, `traffic` and `proxy` are pure; the others talk to the
 database, or lead to what does.
 """

@@ -87,11 +87,6 @@ class Undo:
         return self.spec.model
 
     @property
-    def rows(self) -> Any:
-        """The row, to be changed unseen."""
-        return models.QuerySet(self.model).filter(pk=self.pk)
-
-    @property
     def values(self) -> dict[str, Any]:
         """What to store, of the columns that the events tell of."""
         column: Any = self.model._meta.get_field
@@ -99,15 +94,13 @@ class Undo:
 
     @property
     def label(self) -> str:
-        """How messages call the object."""
-        kind = str(self.model._meta.verbose_name)
-        return f"{kind} {self.name or self._known_as or repr(self.pk)}"
-
-    @property
-    def _known_as(self) -> str:
-        """Its name now, else what the trail called it last; "" where it has none."""
-        row = self.rows.first()
-        return last_name(self.pk) if row is None else str(row)
+        """How messages call the object: by its name now, else as the trail did last."""
+        name = self.name
+        if not name:
+            rows: models.QuerySet[Any] = models.QuerySet(self.model)
+            row = rows.filter(pk=self.pk).first()
+            name = last_name(self.pk) if row is None else str(row)
+        return f"{self.model._meta.verbose_name} {name or repr(self.pk)}"
 
     @property
     def does_nothing(self) -> bool:
