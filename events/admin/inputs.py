@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from events.admin.here import Here
 from events.api.audit import CodesField
@@ -54,28 +54,11 @@ class Input:
     kept: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """One value that narrows the list, and the address without it."""
-
-    label: str
-    value: str
-    away: str
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The time range: one of `spans`, or `between` two times."""
-
-    start: str
-    end: str
-    between: bool
-    spans: dict[str, str]
-
-
-def span_of(here: Here) -> Span:
+def span_of(here: Here) -> dict[str, Any]:
+    """Return the time range: one of `spans`, or `between` two times."""
     start, end = ("".join(here.values(name)[:1]) for name in DATES)
-    return Span(start, end, between=bool(end) or start not in SPANS, spans=SPANS)
+    between = bool(end) or start not in SPANS
+    return {"start": start, "end": end, "between": between, "spans": SPANS}
 
 
 def label_of(name: str) -> str:
@@ -121,12 +104,15 @@ def shown_word(name: str) -> str:
 
 def chips(
     filters: StreamFilterSet, here: Here, names: Mapping[str, str]
-) -> Iterator[Chip]:
-    """Yield what narrows the list; `names` tells by filter what people call its id."""
+) -> Iterator[dict[str, str]]:
+    """Yield what narrows the list, each with the address without it.
+
+    `names` tells by filter what people call its id.
+    """
     for name, value in here.pairs:
         if name not in filters.form.fields:
             continue
         label, shown = label_of(name), shown_word(names.get(name) or value)
         if name in DATES and value in SPANS:
             label, shown = "Time", SPANS[value]
-        yield Chip(label, shown, here.without(name, value))
+        yield {"label": label, "value": shown, "away": here.without(name, value)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
@@ -145,13 +145,6 @@ def _difference(form: MomentsForm) -> list[Row] | None:
         return None
 
 
-class _Done(NamedTuple):
-    """The newest event about an object, and how many there were."""
-
-    event: AuditEvent
-    changes: int
-
-
 def _rows(
     request: HttpRequest, found: list[Row], moments: Mapping[str, datetime | None]
 ) -> list[dict[str, Any]]:
@@ -204,8 +197,11 @@ def _within(row: Row) -> str:
 
 def _done(
     found: Iterable[Row], moments: Mapping[str, datetime | None]
-) -> dict[str, _Done]:
-    """Return what was done between the moments to the objects, by `_subjects`."""
+) -> dict[str, dict[str, Any]]:
+    """Return what was done between the moments to the objects, by `_subjects`.
+
+    The newest event about each, and how many there were.
+    """
     start, end = (moments[name] for name in DATES)
     ids = {pk for row in found for pk in row.get("ids", ())} | {account_id()}
     said = AuditEvent.objects.filter(target_id__in=ids).exclude(history_key="")
@@ -223,6 +219,6 @@ def _done(
     counted = list(told.annotate(last=Max("id"), count=Count("id")))
     events = AuditEvent.objects.in_bulk([last for *_, last, _ in counted])
     return {
-        kind if pk == account_id() else pk: _Done(events[last], count)
+        kind if pk == account_id() else pk: {"event": events[last], "changes": count}
         for kind, pk, last, count in counted
     }

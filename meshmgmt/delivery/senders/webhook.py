@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from email.message import Message
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -180,34 +180,12 @@ def check(answer: Answer) -> None:
     raise NotDelivered(text, wait)
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One message: its first line, headers, and the beginning of its body."""
-
-    line: str
-    headers: str
-    body: str
-    rest: int
-    """Bytes of the body that are not shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """`sent` is None when nothing could be, `answer` without one; `error` says why.
-
-    `error` is "" when the receiver took it. It took `milliseconds`.
-    """
-
-    sent: Side | None
-    answer: Side | None
-    error: str
-    milliseconds: int
-
-
-def talk_with(subscription: Subscription, events: list[Event]) -> Talk:
+def talk_with(subscription: Subscription, events: list[Event]) -> dict[str, Any]:
     """Send events to a webhook now, or a sample where there are none.
 
-    The place in the stream stays. Waits as long as a delivery does.
+    The place in the stream stays. Waits as long as a delivery does. What was `sent` is
+    None when nothing could be, the `answer` without one; `error` says why, and is "" when
+    the receiver took it.
     """
     started = time.monotonic()
     sent = answer = None
@@ -222,14 +200,24 @@ def talk_with(subscription: Subscription, events: list[Event]) -> Talk:
         check(got)
     except (NotDelivered, Refused, Gone, OSError) as fault:
         error = described(fault)
-    return Talk(sent, answer, error, round(1000 * (time.monotonic() - started)))
+    took = round(1000 * (time.monotonic() - started))
+    return {"sent": sent, "answer": answer, "error": error, "milliseconds": took}
 
 
-def _side(line: str, headers: Iterable[tuple[str, str]], body: bytes) -> Side:
+def _side(
+    line: str, headers: Iterable[tuple[str, str]], body: bytes
+) -> dict[str, str | int]:
+    """Return a message: first line, headers, the beginning of its body.
+
+    Bytes of the body that are not shown are the `rest`.
+    """
     lines = (
         f"{name}: {'***' if name.lower() in _SECRET else value}"
         for name, value in headers
     )
-    shown = body[:SHOWN_BYTES].decode("utf-8", "replace")
-    told = "\n".join(lines)[:SHOWN_BYTES]
-    return Side(line.strip(), told, shown, max(0, len(body) - SHOWN_BYTES))
+    return {
+        "line": line.strip(),
+        "headers": "\n".join(lines)[:SHOWN_BYTES],
+        "body": body[:SHOWN_BYTES].decode("utf-8", "replace"),
+        "rest": max(0, len(body) - SHOWN_BYTES),
+    }
