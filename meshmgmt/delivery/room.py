@@ -7,7 +7,6 @@ from django.http import HttpRequest
 
 from events.activities import Activity
 from events.audit import specs
-from events.audit.specs import AuditSpec
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.filters import StateFilter
 from meshmgmt.adminsite.home import Figure, Place, Tone
@@ -45,11 +44,9 @@ def _register_audit() -> None:
     """Register the spec of this app; how far the sending has come is not audited."""
     columns = {column.attname for column in Subscription._meta.concrete_fields}
     specs.register(
-        AuditSpec(
-            model=Subscription,
-            created=Activity.EVENT_SUBSCRIPTION_CREATE,
-            updated=Activity.EVENT_SUBSCRIPTION_UPDATE,
-            deleted=Activity.EVENT_SUBSCRIPTION_DELETE,
+        specs.written(
+            Subscription,
+            "event.subscription",
             fields=dict.fromkeys(_SECRET, Activity.EVENT_SUBSCRIPTION_SECRET),
             unaudited=frozenset(columns - {*CONFIGURED, *_SECRET, "created_at"}),
             secret=frozenset({"sealed_secret"}),

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import distributions
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import orjson
@@ -63,9 +63,8 @@ def registered(folder: str = "", *, at_start: bool = False) -> Iterator[Section]
 
 def sections(config: Config) -> Iterator[Section]:
     yield Section("status.txt", "what `status --detail` says", _status)
-    yield Section(
-        "config.txt", "settings in force", lambda: capture.settings_text(config)
-    )
+    settings = partial(capture.settings_text, config)
+    yield Section("config.txt", "settings in force", settings)
     yield Section("versions.txt", "software and packages", versions)
     yield Section("migrations.txt", "database changes, applied and not", _migrations)
     yield Section("database.txt", "statistics of the database", _database)
@@ -110,9 +109,7 @@ def _logs(config: Config) -> Iterator[Section]:
             if part.is_file():
                 name = str(part).lstrip("/") if are_alike else part.name
                 yield Section(
-                    f"logs/{name}",
-                    f"the end of {part}",
-                    lambda part=part: _tail(part),  # type: ignore[misc]
+                    f"logs/{name}", f"the end of {part}", partial(_tail, part)
                 )
 
 
@@ -268,15 +265,11 @@ def _alone(config: Config) -> Iterator[None]:
 @contextmanager
 def _terminable() -> Iterator[None]:
     """Let TERM end the run as Ctrl-C does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
     # Signals are for the main thread, in which tests need not be.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
