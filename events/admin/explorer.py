@@ -261,7 +261,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             "span": span_of(here),
             "inputs": list(make(self.filters)),
             "more": more,
-            "more_chosen": any(field.value for field in more),
+            "more_chosen": any(field["value"] for field in more),
             "chips": list(chips(filters, here, names)),
             "hidden": [pair for pair in here.pairs if pair[0] in ("live", *ORDER)],
             "live": live,

@@ -1,7 +1,6 @@
 """The filters of an explorer as inputs and chips, made from those of the API."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from events.admin.here import Here
@@ -36,24 +35,6 @@ _MEANINGS: Final = {
 Suggestions = Mapping[str, Callable[[], dict[str, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One filter on the page. `options` are values and what people call them.
-
-    `chosen` of them must be one where `closed`; else they are suggestions, of which `asks`
-    brings more as one types. `kept` are further values, which stay.
-    """
-
-    name: str
-    label: str
-    help: str
-    value: str
-    options: dict[str, str]
-    closed: bool
-    asks: bool = False
-    kept: tuple[str, ...] = ()
-
-
 def span_of(here: Here) -> dict[str, Any]:
     """Return the time range: one of `spans`, or `between` two times."""
     start, end = ("".join(here.values(name)[:1]) for name in DATES)
@@ -72,8 +53,13 @@ def inputs(
     names: tuple[str, ...],
     suggestions: Suggestions,
     called: Mapping[str, str],
-) -> Iterator[Input]:
-    """Yield inputs; `called` holds, by filter that takes names, the one of its value."""
+) -> Iterator[dict[str, Any]]:
+    """Yield inputs; `called` holds, by filter that takes names, the one of its value.
+
+    The `options` of one are values and what people call them: all there are where it is
+    `closed`, else suggestions, of which it `asks` for more as one types. What is `kept` are
+    further values, which stay.
+    """
     for name in names:
         field = filters.form.fields[name]
         values = here.values(name)
@@ -83,16 +69,17 @@ def inputs(
         # The API takes words in any letter case; a <select> does not.
         spelt = {option.lower(): option for option in options}
         value = next(iter(values), "")
-        yield Input(
-            name=name,
-            label=label_of(name),
-            help=str(field.help_text),
-            value="" if many else called.get(name) or spelt.get(value.lower(), value),
-            options=options or suggestions.get(name, dict)(),
-            closed=isinstance(field, EnumField),
-            asks=name in called,
-            kept=tuple(values) if many else (),
-        )
+        shown = called.get(name) or spelt.get(value.lower(), value)
+        yield {
+            "name": name,
+            "label": label_of(name),
+            "help": field.help_text,
+            "value": "" if many else shown,
+            "options": options or suggestions.get(name, dict)(),
+            "closed": isinstance(field, EnumField),
+            "asks": name in called,
+            "kept": values if many else (),
+        }
 
 
 def shown_word(name: str) -> str:

@@ -29,31 +29,24 @@ class Column:
     sort: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A column's heading; `order` is the address in its order, `arrow` how it is now."""
+def heading(column: Column, here: Here) -> dict[str, str]:
+    """Return the heading of a column.
 
-    name: str
-    label: str
-    order: str = ""
-    arrow: str = ""
-
-
-def heading(column: Column, here: Here) -> Heading:
-    """Return the heading of a column by which the list can be sorted."""
+    Of one by which the list can be sorted `order` is the address in its order; of the one
+    by which it is sorted `arrow` says how.
+    """
+    named = {"name": column.name, "label": column.label}
     if not column.sort:
-        return Heading(column.name, column.label)
+        return named
     is_time = column.sort == BY_TIME
     chosen = here.values("sort_by") or [BY_TIME]
     upwards = here.values("sort_order") == ["asc"]
     if chosen != [column.sort]:
         order = "" if is_time else column.sort
-        return Heading(
-            column.name, column.label, here.with_(sort_by=order, sort_order="")
-        )
+        return {**named, "order": here.with_(sort_by=order, sort_order="")}
     turned = "" if upwards else "asc"
     arrow = " \N{UPWARDS ARROW}" if upwards else " \N{DOWNWARDS ARROW}"
-    return Heading(column.name, column.label, here.with_(sort_order=turned), arrow)
+    return {**named, "order": here.with_(sort_order=turned), "arrow": arrow}
 
 
 TIME: Final = Column("second", "Time (UTC)")

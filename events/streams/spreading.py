@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db import OperationalError, connection
@@ -26,35 +25,24 @@ class Refused(Exception):
     """Nothing can be spread or brought back; one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A stream before or after: `shards` is 0 while it lies on the coordinator alone.
+def state(stream: Stream) -> dict[str, Any]:
+    """Return where a stream of PostgreSQL lies and how much it is.
 
-    `rows` are those tallied, `days` its partitions, `size` the bytes it takes there.
+    `shards` is 0 while it lies on the coordinator alone. `rows` are those tallied, `days`
+    its partitions, `size` the bytes it takes there.
     """
-
-    stream: str
-    table: str
-    rows: int
-    days: int
-    size: int
-    shards: int
-
-
-def state(stream: Stream) -> State:
-    """Return where a stream of PostgreSQL lies and how much it is."""
     [(size,)] = fetched(
         "SELECT sum(pg_total_relation_size(relid))::bigint FROM pg_partition_tree(%s)",
         [stream.table],
     )
-    return State(
-        stream=stream.name,
-        table=stream.table,
-        rows=pages.everything(stream),
-        days=len(partitions.attached(stream)),
-        size=size or 0,
-        shards=citus.shards_of(stream) if citus.is_spread(stream) else 0,
-    )
+    return {
+        "stream": stream.name,
+        "table": stream.table,
+        "rows": pages.everything(stream),
+        "days": len(partitions.attached(stream)),
+        "size": size or 0,
+        "shards": citus.shards_of(stream) if citus.is_spread(stream) else 0,
+    }
 
 
 def concerned(*, back: bool) -> list[Stream]:

@@ -3,7 +3,6 @@
 import json
 import time
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
@@ -82,7 +81,7 @@ class Command(BaseCommand):
             if connection.vendor != "postgresql":
                 raise
             obstacle = str(error)
-        states = [asdict(spreading.state(stream)) for stream in streams]
+        states = [spreading.state(stream) for stream in streams]
         return self._report(states, shards, obstacle)
 
     def _carry_out(self, shards: int, *, undo: bool) -> dict[str, Any]:
@@ -102,7 +101,7 @@ class Command(BaseCommand):
 
     def _move(self, stream: Stream, shards: int) -> dict[str, Any]:
         """Move a stream; return how it is then, and what that took."""
-        of_all = spreading.state(stream).days
+        of_all = spreading.state(stream)["days"]
         done = 0
 
         def day_done() -> None:
@@ -117,8 +116,7 @@ class Command(BaseCommand):
         else:
             spreading.bring_back(stream, day_done)
         seconds = round(time.monotonic() - began, 1)
-        after = asdict(spreading.state(stream))
-        return {**after, "seconds": seconds, "cleared": cleared}
+        return {**spreading.state(stream), "seconds": seconds, "cleared": cleared}
 
     def _tell(self, report: dict[str, Any]) -> None:
         self.stdout.write(f"workers: {', '.join(report['workers']) or 'none'}")
