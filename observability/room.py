@@ -36,7 +36,6 @@ def _limited(caller: str, **_: object) -> None:
 
 
 def _peers_online(request: HttpRequest) -> Iterator[Trend]:
-    del request
     values = history.connected_by_hour(settings.SVC.runtime_dir)
     if any(values):
         url = reverse("admin:inventory_peer_changelist")
@@ -48,7 +47,6 @@ def _most(values: Sequence[float | None]) -> str:
 
 
 def _health(request: HttpRequest) -> Iterator[Line]:
-    del request
     found = [*readiness.findings(), *_relay()]
     wrong = [finding for finding in found if finding.problem]
     yield _light(wrong)

@@ -28,7 +28,6 @@ _FORWARDED: Final = (
     "X-Real-Ip",
     "Via",
 )
-_METHODS: Final = ["get", "head", "options"]
 
 
 class _EventsView(ApiView):
@@ -74,8 +73,6 @@ def _readers() -> Readers:
 class MetricsView(View):
     """Metrics on the API port, for callers on this host or with a token."""
 
-    http_method_names = _METHODS
-
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer with all workers' figures; 404 hides them from others."""
         if not is_direct_loopback(request) and not self._may_read(request):
@@ -89,11 +86,8 @@ class MetricsView(View):
 
 
 class HealthView(View):
-    http_method_names = _METHODS
-
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer 200 when the relay is healthy or none is configured, else 503."""
-        del request
         listeners = settings.SVC.relay_listeners
         health = relay_health(listeners, settings.SVC.runtime_dir)
         status = 503 if listeners and not health.healthy else 200
@@ -103,18 +97,13 @@ class HealthView(View):
 class LiveView(View):
     """Does this process answer at all?"""
 
-    http_method_names = _METHODS
-
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer 200, whatever the state of the database."""
-        del request
         return _json({"status": "alive"}, 200)
 
 
 class ReadyView(View):
     """Should this server get requests?"""
-
-    http_method_names = _METHODS
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer 200 or 503; `?verbose` with a token that may read events says why."""

@@ -36,6 +36,5 @@ class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
         return made
 
     def create_cursor(self, name: str | None = None) -> Any:
-        del name
         made = measuring(self.CURSOR_CLASS, self.alias, self.vendor)
         return self.connection.cursor(factory=made)
