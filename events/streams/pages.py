@@ -2,8 +2,8 @@
 
 A page may hold 50,000 events of a kilobyte each, so no event is parsed or built anew: the
 database hands out the stored texts and they are joined (docs/decisions has the
-measurements). Offsets are turned into positions: an index-only scan finds the first row
-of a page, from whichever end is nearer, and the page is read from there on.
+measurements). Offsets are turned into positions: an index-only scan finds the last row
+before a page, from whichever end is nearer, and the page is read from there on.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ import msgspec
 import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from msgspec import Struct
 from msgspec.inspect import is_struct_type
 from msgspec.structs import fields
@@ -101,14 +101,10 @@ def newest_first(
     time = stream.time_field
     ordered = matching.order_by(f"-{time}", "-id")
     if offset > _SHALLOW:
-        first = _position(stream, matching, offset, total)
-        if first is None:
+        before = _position(stream, matching, offset - 1, total)
+        if before is None:
             return []
-        ordered = ordered.filter(
-            Q(**{f"{time}__lt": first[0]}) | Q(**{time: first[0], "id__lte": first[1]}),
-            **{f"{time}__lte": first[0]},
-        )
-        offset = 0
+        ordered, offset = ordered.filter(beyond(time, *before)), 0
     return _pieces(ordered.values_list("body")[offset : offset + size])
 
 

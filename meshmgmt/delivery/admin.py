@@ -213,7 +213,6 @@ class SubscriptionAdmin(SecretPages):
     list_display = ["name", "stream", "kind", "state", "last_success", "last_error"]
     list_filter = [DeliveryStateFilter, "stream"]
     search_fields = ["name", "=id"]
-    ordering = ["id"]
     readonly_fields = [
         *("id", "state", "last_success", "failures", "next_attempt", "last_error"),
         "created_at",
