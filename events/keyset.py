@@ -1,8 +1,9 @@
 """Lists ordered by time and key: what lies beyond a place, and cursors that name one."""
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from django.db.models import Q
 
@@ -10,26 +11,34 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CURSOR: Final = re.compile(r"(before|newer)\.(\d{1,17})\.([^\0]{1,200})", re.ASCII)
 
 
-def beyond(time: str, moment: datetime, key: Any, *, newer: bool = False) -> Q:
-    """Return what is older than a place, or `newer`, with a bound that an index serves."""
-    side = "gt" if newer else "lt"
-    same = Q(**{time: moment, f"pk__{side}": key})
-    return Q(**{f"{time}__{side}e": moment}) & (Q(**{f"{time}__{side}": moment}) | same)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row with this time and key stands; older ones lie beyond, or `newer`."""
 
+    time: datetime
+    key: Any
+    newer: bool = False
 
-def written(moment: datetime, key: Any, *, newer: bool = False) -> str:
-    """Return the cursor of a place, such as `before.<microseconds>.<key>`."""
-    micros = (moment - _EPOCH) // timedelta(microseconds=1)
-    return f"{'newer' if newer else 'before'}.{micros}.{key}"
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        """Return the place that a cursor names; its key is a text.
 
+        Raises ValueError or OverflowError.
+        """
+        match = _CURSOR.fullmatch(text)
+        if match is None:
+            raise ValueError("is not a cursor of this service")
+        moment = _EPOCH + timedelta(microseconds=int(match[2]))
+        return cls(moment, match[3], newer=match[1] == "newer")
 
-def parsed(text: str) -> tuple[bool, datetime, str]:
-    """Return whether a cursor leads to newer rows, and from which time and key.
+    def __str__(self) -> str:
+        """Return the cursor, such as `before.<microseconds>.<key>`."""
+        micros = (self.time - _EPOCH) // timedelta(microseconds=1)
+        return f"{'newer' if self.newer else 'before'}.{micros}.{self.key}"
 
-    Raises ValueError or OverflowError.
-    """
-    match = _CURSOR.fullmatch(text)
-    if match is None:
-        raise ValueError("is not a cursor of this service")
-    moment = _EPOCH + timedelta(microseconds=int(match[2]))
-    return match[1] == "newer", moment, match[3]
+    def beyond(self, column: str) -> Q:
+        """Return what lies beyond, with a bound of the times that an index serves."""
+        side = "gt" if self.newer else "lt"
+        same = Q(**{column: self.time, f"pk__{side}": self.key})
+        further = Q(**{f"{column}__{side}": self.time})
+        return Q(**{f"{column}__{side}e": self.time}) & (further | same)

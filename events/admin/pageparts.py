@@ -5,15 +5,14 @@ page, and a deep one costs what the first does.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 
 from events.admin.here import Here
-from events.keyset import beyond, parsed, written
+from events.keyset import Place
 from meshmgmt.core.errors import BadRequest
 
 ORDER: Final = ("sort_by", "sort_order")
@@ -83,8 +82,8 @@ def read_rows(
     """Return a page of `matching`. Raises BadRequest for a cursor that is none."""
     upwards = False
     if cursor:
-        upwards, moment, key = _parsed(cursor, matching.model)
-        matching = matching.filter(beyond(time, moment, key, newer=upwards))
+        place = _parsed(cursor, matching.model)
+        upwards, matching = place.newer, matching.filter(place.beyond(time))
     order = (time, "pk") if upwards else (f"-{time}", "-pk")
     # One more than shown tells whether there are others, without counting.
     found = list(matching.order_by(*order)[: size + 1])
@@ -109,15 +108,14 @@ def sorted_rows(matching: QuerySet[Any], order: Sequence[str], size: int) -> Row
 
 def _place(end: Sequence[Any], time: str, *, newer: bool = False) -> str:
     """Return the cursor of the row at an end of a page, "" of an empty one."""
-    places = (written(getattr(row, time), row.pk, newer=newer) for row in end)
+    places = (str(Place(getattr(row, time), row.pk, newer=newer)) for row in end)
     return next(places, "")
 
 
-def _parsed(cursor: str, model: type[Model]) -> tuple[bool, datetime, Any]:
-    """Return whether a cursor leads to newer rows, and from which time and key."""
+def _parsed(cursor: str, model: type[Model]) -> Place:
     pk: Any = model._meta.pk
     try:
-        newer, moment, key = parsed(cursor)
-        return newer, moment, pk.to_python(key)
+        place = Place.parsed(cursor)
+        return replace(place, key=pk.to_python(place.key))
     except (ValueError, OverflowError, ValidationError) as error:
         raise BadRequest.about("cursor", "cursor: is no place in this list") from error

@@ -14,9 +14,10 @@ from rest_framework.pagination import BasePagination
 from events.api.filters import StreamFilterSet
 from events.api.queries import EnumField, WholeNumberField
 from events.instants import parse_instant
+from events.keyset import Place
 from events.streams import pages
 from events.streams.catalogue import Stream
-from events.streams.pages import Page, Place, every_text
+from events.streams.pages import Page, every_text
 from meshmgmt.api.renderers import CONTENT_TYPE
 from meshmgmt.core.errors import BadRequest
 
@@ -38,7 +39,7 @@ class PlaceField(forms.Field):
             raise forms.ValidationError("begins with no date and time") from error
         if not comma or "\0" in identifier:
             raise forms.ValidationError("must be a time and an id, as in TIME,ID")
-        return moment, identifier
+        return Place(moment, identifier)
 
 
 class PageForm(forms.Form):

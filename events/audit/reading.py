@@ -8,13 +8,13 @@ reader that follows it misses nothing.
 import datetime as dt
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from django.db.models import F, Max, Min, Q, QuerySet
+from django.db.models import F, Max, Min, QuerySet
 
 from events.activities import Activity
-from events.keyset import beyond, parsed, written
+from events.keyset import Place
 from events.models import AuditEvent
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
@@ -35,29 +35,6 @@ Trail = QuerySet[AuditEvent, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """Everything older than the event with this time and id."""
-
-    timestamp: dt.datetime
-    id: int
-    newer: ClassVar[bool] = False
-
-    def __str__(self) -> str:
-        return written(self.timestamp, self.id, newer=self.newer)
-
-    @property
-    def condition(self) -> Q:
-        """The rows this cursor leads to."""
-        return beyond("timestamp", self.timestamp, self.id, newer=self.newer)
-
-
-class Newer(Before):
-    """Everything newer than the event with this time and id."""
-
-    newer = True
-
-
-@dataclass(frozen=True, slots=True)
 class After:
     """Everything committed later than the event with this id."""
 
@@ -66,12 +43,8 @@ class After:
     def __str__(self) -> str:
         return f"{_AFTER}{self.id}"
 
-    @property
-    def condition(self) -> Q:
-        return Q(id__gt=self.id)
 
-
-Cursor = Before | Newer | After
+Cursor = Place | After
 
 
 def parse_cursor(text: str) -> Cursor:
@@ -79,10 +52,10 @@ def parse_cursor(text: str) -> Cursor:
     committed = text.removeprefix(_AFTER)
     if committed != text and _ID.fullmatch(committed):
         return After(int(committed))
-    newer, moment, key = parsed(text)
-    if not _ID.fullmatch(key):
+    place = Place.parsed(text)
+    if not _ID.fullmatch(place.key):
         raise ValueError("is not a cursor of this service")
-    return (Newer if newer else Before)(moment, int(key))
+    return replace(place, key=int(place.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +69,8 @@ class TrailPage:
     found: list[tuple[Any, ...]]
     total: int
     exact: bool
-    older: Before | None
-    newer: Newer | None
+    older: Place | None
+    newer: Place | None
     since: After
 
 
@@ -121,33 +94,31 @@ def read_page(
 
     `columns` begin with id and timestamp.
     """
-    wanted = matching if cursor is None else matching.filter(cursor.condition)
-    match cursor:
-        case After():
-            ordered = wanted.order_by("id")
-        case Newer():
-            ordered = oldest_first(wanted)
-        case _:
-            ordered = newest_first(wanted)
+    upwards = isinstance(cursor, Place) and cursor.newer
+    ordered = oldest_first(matching) if upwards else newest_first(matching)
+    if isinstance(cursor, After):
+        ordered = matching.filter(id__gt=cursor.id).order_by("id")
+    elif cursor is not None:
+        ordered = ordered.filter(cursor.beyond("timestamp"))
     # One more than is shown: whether it exists tells if there is a next page.
     found = list(ordered.values_list(*columns)[offset : offset + size + 1])
     more = len(found) > size
     found = found[:size]
     since = _since(cursor, found, size)
-    if isinstance(cursor, After | Newer):
+    if upwards or isinstance(cursor, After):
         found.sort(key=lambda row: row[1::-1], reverse=True)
     # A count of all would read a trail of ten millions whole for a number nobody reads.
     counted = matching.order_by().values("id")[: EXACT_TOTAL + 1].count()
-    older = more if not isinstance(cursor, Newer) else bool(found)
-    newer = more if isinstance(cursor, Newer) else bool(found) and cursor is not None
+    older = bool(found) if upwards else more
+    newer = more if upwards else bool(found) and cursor is not None
     if isinstance(cursor, After):
         older = newer = False  # it follows commits, not times
     return TrailPage(
         found=found,
         total=min(counted, EXACT_TOTAL),
         exact=counted <= EXACT_TOTAL,
-        older=Before(found[-1][1], found[-1][0]) if older else None,
-        newer=Newer(found[0][1], found[0][0]) if newer else None,
+        older=Place(found[-1][1], found[-1][0]) if older else None,
+        newer=Place(found[0][1], found[0][0], newer=True) if newer else None,
         since=since,
     )
 
@@ -240,10 +211,10 @@ def every_row(
     """
     # Else a reader slower than the writers would never come to an end.
     known = matching.filter(id__lte=last_id() if last is None else last)
-    ordered, beyond = (oldest_first, Newer) if oldest else (newest_first, Before)
-    rows = ordered(known).values_list(*columns)
+    ordered = oldest_first(known) if oldest else newest_first(known)
+    rows = ordered.values_list(*columns)
     chunk = list(rows[:_CHUNK])
     while chunk:
         yield from chunk
-        position = beyond(chunk[-1][1], chunk[-1][0])
-        chunk = list(rows.filter(position.condition)[:_CHUNK])
+        last_read = Place(chunk[-1][1], chunk[-1][0], newer=oldest)
+        chunk = list(rows.filter(last_read.beyond("timestamp"))[:_CHUNK])

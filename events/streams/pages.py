@@ -8,7 +8,6 @@ before a page, from whichever end is nearer, and the page is read from there on.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from operator import attrgetter
 from typing import Any, Final
@@ -23,7 +22,7 @@ from msgspec.inspect import is_struct_type
 from msgspec.structs import fields
 
 from events.instants import parse_instant
-from events.keyset import beyond
+from events.keyset import Place
 from events.streams.catalogue import Stream
 from meshmgmt.api.exports import csv_lines
 
@@ -44,9 +43,6 @@ FEW: Final = 1000
 # With these, COPY's CSV format never quotes or escapes: JSON text holds neither control
 # characters nor line ends.
 _RAW_CSV: Final = "(FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')"
-
-Place = tuple[datetime, str]
-"""Time and id of an event: where it stands in its stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +100,21 @@ def newest_first(
         before = _position(stream, matching, offset - 1, total)
         if before is None:
             return []
-        ordered, offset = ordered.filter(beyond(time, *before)), 0
+        ordered, offset = ordered.filter(before.beyond(time)), 0
     return _pieces(ordered.values_list("body")[offset : offset + size])
 
 
 def _position(
     stream: Stream, matching: QuerySet[Any], offset: int, total: int | None
-) -> tuple[Any, str] | None:
-    """Return time and id of the row at `offset`, walking from the nearer end."""
+) -> Place | None:
+    """Return the place of the row at `offset`, walking from the nearer end."""
     time = stream.time_field
     order, place = (f"-{time}", "-id"), offset
     from_end = -1 if total is None else total - 1 - offset
     if 0 <= from_end < offset:
         order, place = (time, "id"), from_end
     rows = matching.order_by(*order).values_list(time, "id")
-    return next(iter(rows[place : place + 1]), None)
+    return next((Place(*row) for row in rows[place : place + 1]), None)
 
 
 def sorted_by(
@@ -223,13 +219,13 @@ def every_text(
     """
     time = stream.time_field
     ordered = matching.order_by(f"-{time}", "-id").values_list("body")
-    wanted = ordered.filter(beyond(time, *after)) if after else ordered
+    wanted = ordered.filter(after.beyond(time)) if after else ordered
     while found := list(texts(wanted[:_PIECE_ROWS])):
         yield found
         # The queries give texts alone, which COPY hands out as they are.
         last = orjson.loads(found[-1])
         moment = parse_instant(last[stream.sent_time])
-        wanted = ordered.filter(beyond(time, moment, last["id"]))
+        wanted = ordered.filter(Place(moment, last["id"]).beyond(time))
 
 
 def columns(kind: type[Struct]) -> Iterator[tuple[str, ...]]:

@@ -19,7 +19,7 @@ from events.api.audit import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import faults_of
 from events.audit.rows import DETAIL_COLUMNS, detail_rows
-from events.keyset import beyond
+from events.keyset import Place
 from events.models import AuditEvent
 from events.streams import citus
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
@@ -195,8 +195,8 @@ def replayed(subscription: Subscription) -> Batch:
     rows = feed.matching(subscription.filters).filter(**{f"{time}__range": times})
     if subscription.replay_after:
         moment, identifier = subscription.replay_after
-        place = datetime.fromisoformat(moment), identifier
-        rows = rows.filter(beyond(time, *place, newer=True))
+        place = Place(datetime.fromisoformat(moment), identifier, newer=True)
+        rows = rows.filter(place.beyond(time))
     events, whole = feed.read(rows.order_by(time, "id"), subscription.batch_limit)
     if whole:
         return Batch(events, NO_REPLAY)
