@@ -1,11 +1,16 @@
-"""Lists ordered by time and key: what lies beyond a place, and cursors that name one."""
+"""Lists ordered by time and key: their pages, found by a place, and cursors that name one.
+
+Pages are never counted: what comes in meanwhile moves none, and a deep one costs what the
+first does.
+"""
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CURSOR: Final = re.compile(r"(before|newer)\.(\d{1,17})\.([^\0]{1,200})", re.ASCII)
@@ -42,3 +47,40 @@ class Place:
         same = Q(**{column: self.time, f"pk__{side}": self.key})
         further = Q(**{f"{column}__{side}": self.time})
         return Q(**{f"{column}__{side}e": self.time}) & (further | same)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows, newest first, and the places that lead to older and newer ones, if any."""
+
+    rows: Sequence[Any]
+    older: Place | None = None
+    newer: Place | None = None
+
+
+def read(
+    rows: QuerySet[Any, Any],
+    column: str,
+    size: int,
+    place: Place | None,
+    *,
+    at: Callable[[Any], tuple[datetime, Any]],
+    offset: int = 0,
+) -> Page:
+    """Return a page of the rows beyond a place, None: of all. `at` tells time and key."""
+    upwards = place is not None and place.newer
+    if place is not None:
+        rows = rows.filter(place.beyond(column))
+    order = (column, "pk") if upwards else (f"-{column}", "-pk")
+    # One more than shown tells whether there are others, without counting.
+    found = list(rows.order_by(*order)[offset : offset + size + 1])
+    more, found = len(found) > size, found[:size]
+    if upwards:
+        found.reverse()
+    # What one came from is there; whoever came from no place is at the newest.
+    newer = more if upwards else place is not None
+    return Page(
+        found,
+        older=Place(*at(found[-1])) if found and (more or upwards) else None,
+        newer=Place(*at(found[0]), newer=True) if found and newer else None,
+    )

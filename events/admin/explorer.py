@@ -27,9 +27,10 @@ from events.admin.inputs import (
 )
 from events.admin.names import Kinds, Names, Unclear, meant, suggestions
 from events.admin.objectpages import ObjectPages
-from events.admin.pageparts import ORDER, Column, RowPage, View, heading, read_rows
+from events.admin.pageparts import ORDER, Column, View, heading, read_rows
 from events.api.filters import StreamFilterSet
 from events.api.queries import TextField, require_valid
+from events.keyset import Page
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.look import moment
 from meshmgmt.adminsite.menu import name_of
@@ -144,7 +145,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             return HttpResponseRedirect(f"?{query.urlencode()}")
         filters = self.filterset_class(request.GET, self.get_queryset(request))
         live = request.GET.get("fragment") == "rows"
-        page = RowPage([])
+        page = Page([])
         try:
             if not errors:
                 page = self._read(request, filters)
@@ -198,7 +199,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             if kinds.kinds
         }
 
-    def _read(self, request: HttpRequest, filters: StreamFilterSet) -> RowPage:
+    def _read(self, request: HttpRequest, filters: StreamFilterSet) -> Page:
         """Return the rows. Raises BadRequest naming every wrong parameter."""
         require_valid(filters.form)
         cursor = request.GET.get("cursor", "")
@@ -206,7 +207,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         rows = filters.qs.defer("search")
         return read_rows(rows, filters.subject.time_field, self.page_rows, cursor)
 
-    def _rows(self, page: RowPage, here: Here) -> Iterator[dict[str, Any]]:
+    def _rows(self, page: Page, here: Here) -> Iterator[dict[str, Any]]:
         """Yield the key of each row, and its cells with their columns."""
         self.prepare(list(page.rows))
         for row in page.rows:
@@ -220,7 +221,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         return format_html('<a href="{}">{}</a>', home.object_url(row), shown)
 
     def _context(
-        self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage
+        self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: Page
     ) -> dict[str, Any]:
         return {
             **self.admin_site.each_context(request),
@@ -239,7 +240,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         }
 
     def _controls(
-        self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage
+        self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: Page
     ) -> dict[str, Any]:
         """Return what stands around the rows."""
         called = self._called(request, here)
@@ -266,7 +267,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             "hidden": [pair for pair in here.pairs if pair[0] in ("live", *ORDER)],
             "live": live,
             "toggle": here.with_(live="" if live else "1"),
-            "newer": here.with_(cursor=page.newer) if page.newer else "",
+            "newer": here.with_(cursor=str(page.newer)) if page.newer else "",
             "older": _older(page, here),
             "newest": link_to(here.pairs),
             "exports": self._exports(filters, here),
@@ -307,5 +308,5 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         return super().render_change_form(request, context, *args, **kwargs)
 
 
-def _older(page: RowPage, here: Here) -> str:
-    return here.with_(cursor=page.older) if page.older else ""
+def _older(page: Page, here: Here) -> str:
+    return here.with_(cursor=str(page.older)) if page.older else ""

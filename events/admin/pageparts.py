@@ -1,18 +1,15 @@
-"""What an explorer's page is made of, and the pages of its list.
-
-They are newest first, found by time and id, never counted: what comes in meanwhile moves no
-page, and a deep one costs what the first does.
-"""
+"""What an explorer's page is made of, and the pages of its list."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 
 from events.admin.here import Here
-from events.keyset import Place
+from events.keyset import Page, Place, read
 from meshmgmt.core.errors import BadRequest
 
 ORDER: Final = ("sort_by", "sort_order")
@@ -67,49 +64,17 @@ class View:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class RowPage:
-    """Rows, newest first, and the cursors of their neighbours, "" where there are none."""
-
-    rows: Sequence[Any]
-    newer: str = ""
-    older: str = ""
-
-
-def read_rows(
-    matching: QuerySet[Any], time: str, size: int, cursor: str = ""
-) -> RowPage:
+def read_rows(matching: QuerySet[Any], time: str, size: int, cursor: str) -> Page:
     """Return a page of `matching`. Raises BadRequest for a cursor that is none."""
-    upwards = False
-    if cursor:
-        place = _parsed(cursor, matching.model)
-        upwards, matching = place.newer, matching.filter(place.beyond(time))
-    order = (time, "pk") if upwards else (f"-{time}", "-pk")
-    # One more than shown tells whether there are others, without counting.
-    found = list(matching.order_by(*order)[: size + 1])
-    more, rows = len(found) > size, found[:size]
-    if upwards:
-        rows.reverse()
-    # What one came from is there; whoever came by no cursor is at the newest.
-    newer = more if upwards else bool(cursor)
-    return RowPage(
-        rows,
-        newer=_place(rows[:1], time, newer=True) if newer else "",
-        older=_place(rows[-1:], time) if more or upwards else "",
-    )
+    place = _parsed(cursor, matching.model) if cursor else None
+    return read(matching, time, size, place, at=attrgetter(time, "pk"))
 
 
-def sorted_rows(matching: QuerySet[Any], order: Sequence[str], size: int) -> RowPage:
+def sorted_rows(matching: QuerySet[Any], order: Sequence[str], size: int) -> Page:
     """Return the first rows in any order, found on narrow rows before they are read."""
     keys = list(matching.order_by(*order).values_list("pk", flat=True)[:size])
     rows = matching.model._default_manager.defer("search").in_bulk(keys)
-    return RowPage([rows[key] for key in keys if key in rows])
-
-
-def _place(end: Sequence[Any], time: str, *, newer: bool = False) -> str:
-    """Return the cursor of the row at an end of a page, "" of an empty one."""
-    places = (str(Place(getattr(row, time), row.pk, newer=newer)) for row in end)
-    return next(places, "")
+    return Page([rows[key] for key in keys if key in rows])
 
 
 def _parsed(cursor: str, model: type[Model]) -> Place:

@@ -15,11 +15,12 @@ from events.admin.explorer import Explorer
 from events.admin.here import Here
 from events.admin.names import Kinds
 from events.admin.objectpages import ObjectPages
-from events.admin.pageparts import BY_TIME, TIME, Column, RowPage, View, sorted_rows
+from events.admin.pageparts import BY_TIME, TIME, Column, View, sorted_rows
 from events.api.filters import ProxyFilterSet, StreamFilterSet
 from events.api.pagination import ProxyPageForm
 from events.api.queries import require_valid
 from events.api.streams import ProxyEntriesView
+from events.keyset import Page
 from events.models import ProxyEntry
 from events.vocabulary import METHODS
 from meshmgmt.adminsite.look import instant
@@ -98,7 +99,7 @@ class ProxyEntryAdmin(Explorer):
             ),
         ]
 
-    def _read(self, request: HttpRequest, filters: StreamFilterSet) -> RowPage:
+    def _read(self, request: HttpRequest, filters: StreamFilterSet) -> Page:
         """Return the rows, in the order that the API would give them."""
         form = ProxyPageForm(request.GET)
         require_valid(form, filters.form)

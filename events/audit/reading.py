@@ -7,14 +7,14 @@ reader that follows it misses nothing.
 
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.db.models import F, Max, Min, QuerySet
 
 from events.activities import Activity
-from events.keyset import Place
+from events.keyset import Page, Place, read
 from events.models import AuditEvent
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
@@ -66,7 +66,7 @@ class TrailPage:
     committed from now on.
     """
 
-    found: list[tuple[Any, ...]]
+    found: Sequence[tuple[Any, ...]]
     total: int
     exact: bool
     older: Place | None
@@ -94,43 +94,32 @@ def read_page(
 
     `columns` begin with id and timestamp.
     """
-    upwards = isinstance(cursor, Place) and cursor.newer
-    ordered = oldest_first(matching) if upwards else newest_first(matching)
+    rows = matching.values_list(*columns)
     if isinstance(cursor, After):
-        ordered = matching.filter(id__gt=cursor.id).order_by("id")
-    elif cursor is not None:
-        ordered = ordered.filter(cursor.beyond("timestamp"))
-    # One more than is shown: whether it exists tells if there is a next page.
-    found = list(ordered.values_list(*columns)[offset : offset + size + 1])
-    more = len(found) > size
-    found = found[:size]
-    since = _since(cursor, found, size)
-    if upwards or isinstance(cursor, After):
-        found.sort(key=lambda row: row[1::-1], reverse=True)
+        found = list(rows.filter(id__gt=cursor.id).order_by("id")[:size])
+        # A full page may have left out older commits than the newest of all.
+        full = len(found) == size
+        since = max(row[0] for row in found) if full else max(last_id(), cursor.id)
+        # It follows commits, not times, and leads nowhere else.
+        page = Page(sorted(found, key=_at, reverse=True))
+    else:
+        page = read(rows, "timestamp", size, cursor, at=_at, offset=offset)
+        since = last_id()
     # A count of all would read a trail of ten millions whole for a number nobody reads.
     counted = matching.order_by().values("id")[: EXACT_TOTAL + 1].count()
-    older = bool(found) if upwards else more
-    newer = more if upwards else bool(found) and cursor is not None
-    if isinstance(cursor, After):
-        older = newer = False  # it follows commits, not times
     return TrailPage(
-        found=found,
+        found=page.rows,
         total=min(counted, EXACT_TOTAL),
         exact=counted <= EXACT_TOTAL,
-        older=Place(found[-1][1], found[-1][0]) if older else None,
-        newer=Place(found[0][1], found[0][0], newer=True) if newer else None,
-        since=since,
+        older=page.older,
+        newer=page.newer,
+        since=After(since),
     )
 
 
-def _since(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> After:
-    """Return the cursor that gives what is not read yet, or will be committed."""
-    if not isinstance(cursor, After):
-        return After(last_id())
-    if len(found) == size:
-        # A full page may have left out older commits than the newest of all.
-        return After(max(row[0] for row in found))
-    return After(max(last_id(), cursor.id))
+def _at(row: tuple[Any, ...]) -> tuple[dt.datetime, int]:
+    number, timestamp, *_ = row
+    return timestamp, number
 
 
 def event_by_id(text: str) -> AuditEvent:
