@@ -221,35 +221,27 @@ class AuditEventsView(ApiView):
         response["X-Total-Count"] = str(page.total)
         if not page.exact:
             response[PRECISION_HEADER] = "at-least"
-        ways = _page_ways(page, form) if form.cleaned_data["page"] else _ways(page)
+        # The neighbours, by link relation (RFC 8288).
+        ways: dict[str, Any] = {"prev": page.newer, "next": page.older}
+        by = "cursor"
+        if form.cleaned_data["page"]:
+            ways, by = _numbers(page, form), "page"
+        links = [self._link(each, by, place) for each, place in ways.items() if place]
         # No neighbour: what will have come since (RFC 5989).
-        ways["monitor"] = {"cursor": str(page.since)}
-        response["Link"] = ", ".join(
-            self._link(relation, **changed) for relation, changed in ways.items()
-        )
+        links.append(self._link("monitor", "cursor", page.since))
+        response["Link"] = ", ".join(links)
 
-    def _link(self, relation: str, **changed: str) -> str:
+    def _link(self, relation: str, name: str, place: object) -> str:
         query = self.request.query_params.copy()
         # A place given in two ways would be refused.
-        for name in ("page", "cursor"):
-            query.pop(name, None)
-        for name, value in changed.items():
-            query[name] = value
+        for other in ("page", "cursor"):
+            query.pop(other, None)
+        query[name] = str(place)
         return f'<{quote(self.request.path)}?{query.urlencode()}>; rel="{relation}"'
 
 
-def _ways(page: TrailPage) -> dict[str, dict[str, str]]:
-    """Return the neighbours of a page by cursor, by link relation (RFC 8288)."""
-    neighbours = {"prev": page.newer, "next": page.older}
-    return {
-        relation: {"cursor": str(cursor)}
-        for relation, cursor in neighbours.items()
-        if cursor is not None
-    }
-
-
-def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]]:
-    """Return the neighbours of a numbered page, by link relation (RFC 8288)."""
+def _numbers(page: TrailPage, form: AuditPageForm) -> dict[str, int]:
+    """Return the neighbours of a numbered page, by link relation."""
     numbers = {}
     if form.number > 1:
         # Beyond the end "prev" leads back to the last page, not to another empty one.
@@ -257,7 +249,7 @@ def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]
         numbers = {"first": 1, "prev": min(form.number - 1, last)}
     if page.older:
         numbers["next"] = form.number + 1
-    return {relation: {"page": str(number)} for relation, number in numbers.items()}
+    return numbers
 
 
 def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:
