@@ -39,7 +39,8 @@ class Stream:
     model: type[models.Model]
     tally_model: type[models.Model]
     time_field: str
-    row_class: Any
+    columns: tuple[str, ...]
+    """Their names, in the order of the row tuples."""
     kind: type[msgspec.Struct]
     sent_time: str
     check: Callable[..., Any]
@@ -57,12 +58,6 @@ class Stream:
     def arrivals(self) -> str:
         """Name of the sequence that numbers the events on PostgreSQL."""
         return f"{self.name}_arrival_n"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in the order of the row tuples."""
-        fields: tuple[str, ...] = self.row_class._fields
-        return fields
 
     @cached_property
     def pg_types(self) -> list[str]:
@@ -83,7 +78,7 @@ TRAFFIC: Final = Stream(
     model=TrafficEvent,
     tally_model=TrafficTally,
     time_field="time",
-    row_class=traffic.TrafficRow,
+    columns=traffic.TrafficRow._fields,
     kind=traffic.Traffic,
     sent_time="window_end",
     check=traffic.check,
@@ -100,7 +95,7 @@ PROXY: Final = Stream(
     model=ProxyEntry,
     tally_model=ProxyTally,
     time_field="timestamp",
-    row_class=proxy.ProxyRow,
+    columns=proxy.ProxyRow._fields,
     kind=proxy.Entry,
     sent_time="timestamp",
     check=proxy.check,
