@@ -65,9 +65,7 @@ def _scraper() -> Scraper:
     return Scraper(settings.SVC)
 
 
-@cache
-def _readers() -> Readers:
-    return Readers()
+_readers: Final = cache(Readers)
 
 
 class MetricsView(View):

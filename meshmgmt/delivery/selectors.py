@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from meshmgmt.core import clock
+from meshmgmt.core.queries import narrowed
 from meshmgmt.delivery.feeds import waiting_since
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
 from meshmgmt.delivery.rules import masked
@@ -22,9 +23,7 @@ def subscription_rows(
 
     `whole` gives the addresses of webhooks with their queries.
     """
-    found = Subscription.objects.order_by("id")
-    if ids is not None:
-        found = found.filter(pk__in=ids)
+    found = narrowed(Subscription.objects.order_by("id"), ids)
     rows: list[dict[str, Any]] = list(found.values("id", *CONFIGURED, "created_at"))
     # The query of an address may hold a token.
     return rows if whole else [r | {"target": masked(r["target"])} for r in rows]

@@ -41,9 +41,6 @@ class Effect:
     exact: bool
     serial: int
 
-    def progress(self) -> Delivered:
-        return delivered(self.peer_ids, self.serial)
-
 
 def effect_of(event: AuditEvent) -> Effect:
     """Return what the request of an event did to peers.
@@ -119,7 +116,7 @@ def _progress(event: AuditEvent) -> dict[str, Any]:
     except InvalidArgument:
         told = "Too much was changed since to tell who got another map."
         return {"told": told, "pending": False}
-    progress = effect.progress()
+    progress = delivered(effect.peer_ids, effect.serial)
     return {"told": in_words(effect, progress), "pending": not progress.is_done}
 
 
