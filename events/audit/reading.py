@@ -78,10 +78,6 @@ def newest_first(events: Trail) -> Trail:
     return events.order_by("-timestamp", "-id")
 
 
-def oldest_first(events: Trail) -> Trail:
-    return events.order_by("timestamp", "id")
-
-
 def read_page(
     matching: Trail,
     columns: tuple[str, ...],
@@ -200,7 +196,7 @@ def every_row(
     """
     # Else a reader slower than the writers would never come to an end.
     known = matching.filter(id__lte=last_id() if last is None else last)
-    ordered = oldest_first(known) if oldest else newest_first(known)
+    ordered = known.order_by("timestamp", "id") if oldest else newest_first(known)
     rows = ordered.values_list(*columns)
     chunk = list(rows[:_CHUNK])
     while chunk:
