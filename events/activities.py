@@ -13,7 +13,7 @@ from django.db import models
 
 
 class Activity(models.TextChoices):
-    """Every activity that this service writes, with its description."""
+    """The activities that this service writes and names, each with its description."""
 
     ACCESS_TEST_CREATE = "access_test.create", "An access test was created"
     ACCESS_TEST_DELETE = "access_test.delete", "An access test was deleted"
@@ -30,33 +30,9 @@ class Activity(models.TextChoices):
         "account.network.range.update",
         "The account's network range was changed",
     )
-    ACCOUNT_PEER_INACTIVITY_EXPIRATION_DISABLE = (
-        "account.peer.inactivity.expiration.disable",
-        "Peer inactivity expiration was switched off",
-    )
-    ACCOUNT_PEER_INACTIVITY_EXPIRATION_ENABLE = (
-        "account.peer.inactivity.expiration.enable",
-        "Peer inactivity expiration was switched on",
-    )
     ACCOUNT_PEER_INACTIVITY_EXPIRATION_UPDATE = (
         "account.peer.inactivity.expiration.update",
         "The period of peer inactivity expiration was changed",
-    )
-    ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_DISABLE = (
-        "account.setting.auto.update.always.disable",
-        "Forced automatic updates were switched off",
-    )
-    ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_ENABLE = (
-        "account.setting.auto.update.always.enable",
-        "Forced automatic updates were switched on",
-    )
-    ACCOUNT_SETTING_GROUP_PROPAGATION_DISABLE = (
-        "account.setting.group.propagation.disable",
-        "Group propagation was switched off",
-    )
-    ACCOUNT_SETTING_GROUP_PROPAGATION_ENABLE = (
-        "account.setting.group.propagation.enable",
-        "Group propagation was switched on",
     )
     ACCOUNT_SETTING_IPV6_DISABLE = (
         "account.setting.ipv6.disable",
@@ -66,65 +42,9 @@ class Activity(models.TextChoices):
         "account.setting.ipv6.enable",
         "IPv6 in the overlay was switched on",
     )
-    ACCOUNT_SETTING_LAZY_CONNECTION_DISABLE = (
-        "account.setting.lazy.connection.disable",
-        "Lazy connections were switched off",
-    )
-    ACCOUNT_SETTING_LAZY_CONNECTION_ENABLE = (
-        "account.setting.lazy.connection.enable",
-        "Lazy connections were switched on",
-    )
-    ACCOUNT_SETTING_LOCAL_MFA_DISABLE = (
-        "account.setting.local.mfa.disable",
-        "Multi-factor sign-in was switched off",
-    )
-    ACCOUNT_SETTING_LOCAL_MFA_ENABLE = (
-        "account.setting.local.mfa.enable",
-        "Multi-factor sign-in was switched on",
-    )
-    ACCOUNT_SETTING_METRICS_PUSH_DISABLE = (
-        "account.setting.metrics.push.disable",
-        "Pushing metrics was switched off",
-    )
-    ACCOUNT_SETTING_METRICS_PUSH_ENABLE = (
-        "account.setting.metrics.push.enable",
-        "Pushing metrics was switched on",
-    )
-    ACCOUNT_SETTING_PEER_APPROVAL_DISABLE = (
-        "account.setting.peer.approval.disable",
-        "Peer approval was switched off",
-    )
-    ACCOUNT_SETTING_PEER_APPROVAL_ENABLE = (
-        "account.setting.peer.approval.enable",
-        "Peer approval was switched on",
-    )
-    ACCOUNT_SETTING_PEER_EXPOSE_DISABLE = (
-        "account.setting.peer.expose.disable",
-        "Exposing services from peers was switched off",
-    )
-    ACCOUNT_SETTING_PEER_EXPOSE_ENABLE = (
-        "account.setting.peer.expose.enable",
-        "Exposing services from peers was switched on",
-    )
-    ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_DISABLE = (
-        "account.setting.peer.login.expiration.disable",
-        "Peer login expiration was switched off",
-    )
-    ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_ENABLE = (
-        "account.setting.peer.login.expiration.enable",
-        "Peer login expiration was switched on",
-    )
     ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_UPDATE = (
         "account.setting.peer.login.expiration.update",
         "The period of peer login expiration was changed",
-    )
-    ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_DISABLE = (
-        "account.setting.routing.peer.dns.resolution.disable",
-        "DNS resolution on routing peers was switched off",
-    )
-    ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_ENABLE = (
-        "account.setting.routing.peer.dns.resolution.enable",
-        "DNS resolution on routing peers was switched on",
     )
     ACCOUNT_SETTING_UPDATE = "account.setting.update", "An account setting was changed"
     ACCOUNT_SETTINGS_AUTO_VERSION_UPDATE = (
@@ -222,29 +142,11 @@ class Activity(models.TextChoices):
     PEER_APPROVE = "peer.approve", "A peer was approved"
     PEER_GROUP_ADD = "peer.group.add", "A peer was added to a group"
     PEER_GROUP_DELETE = "peer.group.delete", "A peer was removed from a group"
-    PEER_INACTIVITY_EXPIRATION_DISABLE = (
-        "peer.inactivity.expiration.disable",
-        "Inactivity expiration of a peer was switched off",
-    )
-    PEER_INACTIVITY_EXPIRATION_ENABLE = (
-        "peer.inactivity.expiration.enable",
-        "Inactivity expiration of a peer was switched on",
-    )
     PEER_IP_UPDATE = "peer.ip.update", "A peer's address was changed"
     PEER_JOB_CREATE = "peer.job.create", "A job was created for a peer"
-    PEER_LOGIN_EXPIRATION_DISABLE = (
-        "peer.login.expiration.disable",
-        "Login expiration of a peer was switched off",
-    )
-    PEER_LOGIN_EXPIRATION_ENABLE = (
-        "peer.login.expiration.enable",
-        "Login expiration of a peer was switched on",
-    )
     PEER_LOGIN_EXPIRE = "peer.login.expire", "A peer's login expired"
     PEER_RENAME = "peer.rename", "A peer was renamed"
     PEER_SETUPKEY_ADD = "peer.setupkey.add", "A setup key enrolled a peer"
-    PEER_SSH_DISABLE = "peer.ssh.disable", "The SSH server of a peer was switched off"
-    PEER_SSH_ENABLE = "peer.ssh.enable", "The SSH server of a peer was switched on"
     PEER_UPDATE = "peer.update", "A peer's details were changed"
     PEER_USER_ADD = "peer.user.add", "A user enrolled a peer"
     PERSONAL_ACCESS_TOKEN_CREATE = (
@@ -323,6 +225,24 @@ class Activity(models.TextChoices):
     USER_UPDATE = "user.update", "A user's details were changed"
 
 
+_SWITCHES: Final = """\
+account.peer.inactivity.expiration Peer inactivity expiration was
+account.setting.auto.update.always Forced automatic updates were
+account.setting.group.propagation Group propagation was
+account.setting.lazy.connection Lazy connections were
+account.setting.local.mfa Multi-factor sign-in was
+account.setting.metrics.push Pushing metrics was
+account.setting.peer.approval Peer approval was
+account.setting.peer.expose Exposing services from peers was
+account.setting.peer.login.expiration Peer login expiration was
+account.setting.routing.peer.dns.resolution DNS resolution on routing peers was
+peer.inactivity.expiration Inactivity expiration of a peer was
+peer.login.expiration Login expiration of a peer was
+peer.ssh The SSH server of a peer was
+"""
+SWITCHES: Final = dict(line.split(" ", 1) for line in _SWITCHES.splitlines())
+"""What is switched with `<code>.enable` and `<code>.disable`, by code."""
+
 _NEVER_WRITTEN: Final = """\
 agent_network.budget_rule.create An agent network budget rule was created
 agent_network.budget_rule.delete An agent network budget rule was deleted
@@ -360,6 +280,8 @@ user.invite A user was invited
 
 _ALL: Final = {
     **{activity.value: str(activity.label) for activity in Activity},
+    **{f"{code}.enable": f"{what} switched on" for code, what in SWITCHES.items()},
+    **{f"{code}.disable": f"{what} switched off" for code, what in SWITCHES.items()},
     **dict(line.split(" ", 1) for line in _NEVER_WRITTEN.splitlines()),
 }
 LABELS: Final = dict(sorted(_ALL.items()))

@@ -40,9 +40,9 @@ def register() -> None:
     )
 
 
-def _update_meta(change: Change, activity: Activity) -> Meta:
+def _update_meta(change: Change, activity: str) -> Meta:
     name = getattr(change.instance, "name", "")
-    if activity is Activity.GROUP_ORDER_UPDATE:
+    if activity == Activity.GROUP_ORDER_UPDATE:
         return {"name": name}
     return {"old_name": change.before.get("name", name), "new_name": name}
 

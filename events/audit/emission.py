@@ -124,7 +124,7 @@ def _whole(
 
 def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
     """One event per distinct code among the changed fields, lists and parts."""
-    by_activity: dict[Activity, list[str]] = {}
+    by_activity: dict[str, list[str]] = {}
     fields = change.values
     for name in fields:
         activity = _resolve(spec.activity_for(name), change)
@@ -161,7 +161,7 @@ def shown_change(change: Change) -> dict[str, Any]:
 def _owner_event(
     spec: AuditSpec,
     change: Change,
-    activity: Activity,
+    activity: str,
     meta: Meta,
     changes: dict[str, Any],
 ) -> AuditEvent:
@@ -193,8 +193,8 @@ def _member_events(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
                     )
 
 
-def _resolve(activity: ActivityOf | None, change: Change) -> Activity | None:
-    if activity is None or isinstance(activity, Activity):
+def _resolve(activity: ActivityOf | None, change: Change) -> str | None:
+    if activity is None or isinstance(activity, str):
         return activity
     return activity(change)
 
@@ -257,7 +257,7 @@ def meta_text(value: Any) -> str:
 
 
 def _event(
-    activity: Activity,
+    activity: str,
     target_id: str,
     target_type: str,
     *,

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from django.db import models
 
-from events.activities import Activity
+from events.activities import SWITCHES, Activity
 from events.audit.changes import Change, MemberKey
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
 from meshmgmt.core.registry import Registry
 
 Meta = dict[str, Any]
-ActivityOf = Activity | Callable[[Change], Activity]
+ActivityOf = str | Callable[[Change], str]
+"""A code, or what chooses one."""
 Link = type[OrderedLink]
 
 CAME: Final = "+"
@@ -88,8 +89,8 @@ class AuditSpec:
     random: frozenset[str] = frozenset()
     part_of: tuple[str, str] | None = None
     meta: Callable[[Any], Meta] = lambda instance: {}
-    update_meta: Callable[[Change, Activity], Meta] | None = None
-    target: Callable[[Change, Activity], str] = lambda change, activity: str(change.pk)
+    update_meta: Callable[[Change, str], Meta] | None = None
+    target: Callable[[Change, str], str] = lambda change, activity: str(change.pk)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,12 +100,12 @@ class AuditSpec:
     def activity_for(self, name: str) -> ActivityOf | None:
         return self.fields.get(name, self.updated)
 
-    def activities(self) -> Iterable[Activity]:
+    def activities(self) -> Iterable[str]:
         """Return the codes this spec can emit, where they are constants."""
         candidates = [self.created, self.updated, self.deleted, *self.fields.values()]
         for rule in self.members.values():
             candidates += [rule.owner, rule.reordered, rule.added, rule.removed]
-        return [code for code in candidates if isinstance(code, Activity)]
+        return [code for code in candidates if isinstance(code, str)]
 
 
 @cache
@@ -144,15 +145,17 @@ def written(
     )
 
 
-def switched(field: str, on: Activity, off: Activity) -> ActivityOf:
+def switched(field: str, on: str, off: str) -> ActivityOf:
     """Return the code of a field that is switched on or off."""
     return lambda change: on if change.after[field] else off
 
 
 def switches(codes: Mapping[str, str]) -> dict[str, ActivityOf]:
-    """Return the codes of switches by field: `<code>.enable` and `<code>.disable`."""
+    """Return the codes of switches by field. Raises ValueError for what is none."""
+    if unknown := set(codes.values()) - SWITCHES.keys():
+        raise ValueError(f"{unknown} are no switches")
     return {
-        name: switched(name, Activity(f"{code}.enable"), Activity(f"{code}.disable"))
+        name: switched(name, f"{code}.enable", f"{code}.disable")
         for name, code in codes.items()
     }
 

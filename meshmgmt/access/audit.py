@@ -125,16 +125,16 @@ def _register_enrolment() -> None:
     )
 
 
-def _invite_meta(change: Change, activity: Activity) -> Meta:
+def _invite_meta(change: Change, activity: str) -> Meta:
     invite: Any = change.instance
-    if activity is Activity.USER_INVITE_LINK_ACCEPT:
+    if activity == Activity.USER_INVITE_LINK_ACCEPT:
         return {"email": invite.email, "username": invite.name}
     return {"email": invite.email}
 
 
-def _invite_target(change: Change, activity: Activity) -> str:
+def _invite_target(change: Change, activity: str) -> str:
     """Return the user who came by the invite, else the invite."""
-    accepted = activity is Activity.USER_INVITE_LINK_ACCEPT
+    accepted = activity == Activity.USER_INVITE_LINK_ACCEPT
     return str(change.after["accepted_by"] if accepted else change.pk)
 
 

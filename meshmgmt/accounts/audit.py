@@ -109,7 +109,7 @@ def _ipv6(change: Change) -> Activity:
     return Activity.ACCOUNT_SETTING_IPV6_DISABLE
 
 
-def _account_update_meta(change: Change, activity: Activity) -> Meta:
+def _account_update_meta(change: Change, activity: str) -> Meta:
     if activity == Activity.ACCOUNT_DNS_DOMAIN_UPDATE:
         return _old_and_new(change, "dns_domain", "default_dns_domain")
     if activity == Activity.ACCOUNT_NETWORK_RANGE_UPDATE:
@@ -154,7 +154,7 @@ def _user_meta(user: User) -> Meta:
     return {**meta, "issued": user.issued}
 
 
-def _user_update_meta(change: Change, activity: Activity) -> Meta:
+def _user_update_meta(change: Change, activity: str) -> Meta:
     user = change.instance
     assert isinstance(user, User)
     if activity == Activity.USER_ROLE_UPDATE:
@@ -172,7 +172,7 @@ def _token_meta(token: AccessToken) -> Meta:
     }
 
 
-def _token_target(change: Change, activity: Activity) -> str:
+def _token_target(change: Change, activity: str) -> str:
     token = change.instance
     assert isinstance(token, AccessToken)
     return token.user_id

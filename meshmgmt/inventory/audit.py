@@ -26,9 +26,7 @@ _SWITCHES: Final = {
     "inactivity_expiration_enabled": "peer.inactivity.expiration",
 }
 _NAMED_BY_ADDRESS: Final = {
-    Activity(f"{code}.{deed}")
-    for code in _SWITCHES.values()
-    for deed in ("enable", "disable")
+    f"{code}.{deed}" for code in _SWITCHES.values() for deed in ("enable", "disable")
 }
 """The reference API gives the peer's address as target of these."""
 
@@ -94,7 +92,7 @@ def _enrolled(change: Change) -> Activity:
     return Activity.PEER_SETUPKEY_ADD if by_key else Activity.PEER_USER_ADD
 
 
-def _peer_target(change: Change, activity: Activity) -> str:
+def _peer_target(change: Change, activity: str) -> str:
     address = getattr(change.instance, "ip", "")
     return address if activity in _NAMED_BY_ADDRESS else str(change.pk)
 
@@ -125,11 +123,11 @@ def record_about(peer: Peer, activity: Activity) -> None:
     audit_record(activity, target_id=peer.pk, target_type="peer", meta=peer_meta(peer))
 
 
-def _peer_update_meta(change: Change, activity: Activity) -> Meta:
+def _peer_update_meta(change: Change, activity: str) -> Meta:
     peer = change.instance
     assert isinstance(peer, Peer)
     meta = peer_meta(peer)
-    if activity is Activity.PEER_IP_UPDATE:
+    if activity == Activity.PEER_IP_UPDATE:
         # The reference has these two keys alone; the event's changes tell both addresses.
         field = "ip" if change.changed("ip") else "ipv6"
         meta["old_ip"] = change.before[field]
