@@ -5,16 +5,13 @@ A batch costs a handful of queries however many events it holds.
 
 import ipaddress
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from events import directory, places
 from events.addresses import host_of
 from events.streams.proxy import Entry
 from events.streams.traffic import Endpoint, Traffic
 from events.vocabulary import CONNECTIONS, RESOURCE_TYPES
-
-if TYPE_CHECKING:
-    from events.directory import UserFacts
 
 
 def wanted_traffic(events: list[Any]) -> list[Any]:
@@ -40,7 +37,7 @@ class _Known:
         self.by_address = {peer.address: peer for peer in found if peer.address}
         self.resources = {item.id: item for item in directory.resources.only(resources)}
         keys = {*users, *(peer.user_id for peer in found)} - {""}
-        self.users: dict[str, UserFacts] = {}
+        self.users: dict[str, directory.UserFacts] = {}
         for user in directory.users.only(keys):
             self.users[user.id] = user
             # An id wins over an e-mail: whoever chose an address like another's id gets
