@@ -139,7 +139,7 @@ def events_of_request(event: AuditEvent) -> Trail:
     if not event.request_id:
         return found.filter(id=event.pk)
     about_then = (event.timestamp - _LONGEST, event.timestamp + _LONGEST)
-    # Of one address: another client may have chosen the same id, where a proxy takes it over.
+    # Of one address: another client may have chosen the same id that a proxy passed on.
     return found.filter(
         request_id=event.request_id,
         source_address=event.source_address,
