@@ -6,6 +6,8 @@ import django_filters
 from django import forms
 from django.db.models import Q, QuerySet
 from django.http.response import HttpResponseBase
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.request import Request
 
 from events import directory
 from events.addresses import canonical_address
@@ -13,6 +15,7 @@ from events.api.queries import (
     EnumFilter,
     TextFilter,
     WholeNumberFilter,
+    require_valid,
     since,
     until,
 )
@@ -92,6 +95,20 @@ class StreamFilterSet(django_filters.FilterSet):
     def search_condition(self, text: str) -> Q:
         """Return what it means that an event holds the folded text."""
         return Q(search__holds=text)
+
+
+class StreamFilterBackend(DjangoFilterBackend):
+    """Applies a view's filter set, whose parameters and those of the page are right."""
+
+    def filter_queryset(self, request: Request, queryset: Rows, view: Any) -> Rows:
+        """Return what matches. Raises BadRequest naming every wrong parameter."""
+        filterset: StreamFilterSet = self.get_filterset(request, queryset, view)
+        view.filterset = filterset
+        # Both forms before either is refused: all that is wrong is told at once.
+        view.paginator.form = view.page_form(request.query_params)
+        require_valid(view.paginator.form, filterset.form)
+        matching: Rows = filterset.qs
+        return matching
 
 
 class TrafficFilterSet(StreamFilterSet):

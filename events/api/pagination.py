@@ -1,7 +1,6 @@
 """Pages of the two big streams: their parameters, how they are read, their envelope."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil
 from typing import Any, ClassVar, Final
 
@@ -10,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
 
 from events.api.filters import StreamFilterSet
 from events.api.queries import EnumField, WholeNumberField
@@ -127,28 +127,29 @@ class ProxyPageForm(StreamPageForm):
         return [f"{sign}{column}" for column in (*columns, "id")]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of a stream: a page in the envelope of the contract, or an export.
+class StreamPagination(BasePagination):
+    """Pages joined from stored texts, in the envelope of the contract.
 
-    Both are joined from stored texts. The forms are valid.
+    The view gives the `stream`, and its filter backend `filterset` and `form`.
     """
 
+    form: "TrafficPageForm | ProxyPageForm"
     stream: Stream
-    filters: StreamFilterSet
-    matching: QuerySet[Any]
-    form: TrafficPageForm | ProxyPageForm
+    filterset: StreamFilterSet
 
-    def page(self) -> Page:
+    def paginate_queryset(  # type: ignore[override]  # a page is more than rows
+        self, queryset: QuerySet[Any], request: Request, view: Any = None
+    ) -> Page:
         """Return the page; inside one snapshot, so that total and rows agree."""
+        self.stream, self.filterset = view.stream, view.filterset
         form = self.form
         if form.cleaned_data["after"]:
             raise BadRequest.about("after", "after: is for exports; pages have numbers")
         end = form.offset + form.size
         pieces = None
-        if self.filters.searches and form.newest_first and end <= pages.FEW:
+        if self.filterset.searches and form.newest_first and end <= pages.FEW:
             # To find these costs as much as to count them all; often these are all.
-            found = pages.newest(self.stream, self.matching)
+            found = pages.newest(self.stream, queryset)
             pieces = found[form.offset : end]
             if len(found) <= pages.FEW:
                 return Page(pieces, len(found), exact=True)
@@ -157,10 +158,12 @@ class Asked:
         if exact and form.offset >= total:
             return Page([], total, exact)
         if pieces is None:
-            pieces = self._pieces(total if exact else None)
+            pieces = self._pieces(queryset, total if exact else None)
         return Page(pieces, total, exact)
 
-    def exported(self) -> Iterator[list[bytes]]:
+    def exported(
+        self, stream: Stream, matching: QuerySet[Any]
+    ) -> Iterator[list[bytes]]:
         """Return the texts of an export in lists: of the page asked for, else of all.
 
         Raises BadRequest where all is wanted in an order that would be found anew for
@@ -173,11 +176,11 @@ class Asked:
                 "after", "after: leads through all there is; ask for no page"
             )
         if form.asked:
-            bodies = self.matching.order_by(*form.order).values_list("body")
+            bodies = matching.order_by(*form.order).values_list("body")
             end = form.offset + form.size
             return iter([list(pages.texts(bodies[form.offset : end]))])
         if form.newest_first:
-            return every_text(self.stream, self.matching, place)
+            return every_text(stream, matching, place)
         # Lists of a thousand are found one after another, each from where one ended.
         raise BadRequest.about(
             "sort_by",
@@ -185,14 +188,14 @@ class Asked:
         )
 
     def _total(self) -> tuple[int, bool]:
-        if not self.filters.on_tallies:
-            return pages.bounded_count(self.stream, self.matching)
+        if not self.filterset.on_tallies:
+            return pages.bounded_count(self.stream, self.filterset.qs)
         tallies = self.stream.tally_model._default_manager.all()
-        count = pages.tallied(self.filters.filter_queryset(tallies))
+        count = pages.tallied(self.filterset.filter_queryset(tallies))
         return min(count, pages.EXACT_TOTAL), count <= pages.EXACT_TOTAL
 
-    def _pieces(self, total: int | None) -> list[bytes]:
-        form, matching = self.form, self.matching
+    def _pieces(self, matching: QuerySet[Any], total: int | None) -> list[bytes]:
+        form = self.form
         if not form.newest_first:
             order, size = list(form.order), form.size
             return pages.sorted_by(matching, order, form.offset, size, total=total)
@@ -200,7 +203,9 @@ class Asked:
             self.stream, matching, form.offset, form.size, total=total
         )
 
-    def answer(self, data: Page) -> HttpResponseBase:
+    def get_paginated_response(  # type: ignore[override]  # rendered already
+        self, data: Page
+    ) -> HttpResponseBase:
         """Return the envelope around the pieces, without joining big ones in memory."""
         # By hand: as JSON the events would be parsed, only to be written again.
         tail = b'],"page":%d,"page_size":%d,"total_records":%d,"total_pages":%d}\n' % (
@@ -220,11 +225,8 @@ class Asked:
             response["Content-Length"] = str(length)
         if not data.exact:
             response[PRECISION_HEADER] = "at-least"
+        self.filterset.tell_scope(response)
         return response
-
-
-class StreamPagination(BasePagination):
-    """What the documentation needs to know of pages."""
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return what the envelope looks like around events of a schema."""

@@ -4,22 +4,29 @@ import logging
 from typing import Any, ClassVar, Final
 
 from django.db import OperationalError
+from django.db.models import QuerySet
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.generics import GenericAPIView
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
-from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
+from events.api.filters import (
+    ProxyFilterSet,
+    StreamFilterBackend,
+    StreamFilterSet,
+    TrafficFilterSet,
+)
 from events.api.pagination import (
-    Asked,
     ProxyPageForm,
+    StreamPageForm,
     StreamPagination,
     TrafficPageForm,
 )
-from events.api.queries import parameters_of, require_valid
+from events.api.queries import parameters_of
 from events.api.serializers import (
     ProxyEntrySerializer,
     SentProxyEntrySerializer,
@@ -43,7 +50,7 @@ log = logging.getLogger(__name__)
 TOO_FAST: Final = "batches come faster than they are stored: send this one again"
 
 
-class StreamView(ApiView):
+class StreamView(ApiView, GenericAPIView[Any]):
     """Reads pages of a stream, takes batches in."""
 
     module = "events"
@@ -51,12 +58,15 @@ class StreamView(ApiView):
     repeatable = True  # events have ids
     reads_long = True
     renderer_classes = [OrjsonRenderer, NdjsonRenderer, CsvRenderer]
+    filter_backends = [StreamFilterBackend]
     stream: ClassVar[Stream]
     filterset_class: ClassVar[type[StreamFilterSet]]
     pagination_class = StreamPagination
-    page_form: ClassVar[type[TrafficPageForm | ProxyPageForm]]
+    page_form: ClassVar[type[StreamPageForm]]
     event_serializer: ClassVar[type[Serializer[Any]]]
     sent_serializer: ClassVar[type[Serializer[Any]]]
+    filterset: StreamFilterSet
+    paginator: StreamPagination
 
     def __init_subclass__(cls) -> None:
         """Document the parameters, pages and batches."""
@@ -68,6 +78,9 @@ class StreamView(ApiView):
         sent = cls.sent_serializer(many=True)
         post = extend_schema(request=sent, responses={200: StoredSerializer})
         extend_schema_view(get=get, post=post)(cls)
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return self.stream.model._default_manager.all()
 
     def get_renderers(self) -> list[BaseRenderer]:
         """Return the forms of an answer: exports are for reading."""
@@ -81,23 +94,22 @@ class StreamView(ApiView):
 
     def get(self, request: Request) -> HttpResponseBase:
         """Return one page, newest first unless sorted otherwise, or an export."""
-        filters = self.filterset_class(request.query_params)
-        form = self.page_form(request.query_params)
-        # Both before either is refused: all that is wrong is told at once.
-        require_valid(form, filters.form)
-        asked = Asked(self.stream, filters, filters.qs, form)
+        matching = self.filter_queryset(self.get_queryset())
         kind = getattr(request.accepted_renderer, "format", "json")
-        response: HttpResponseBase
-        if kind == "json":
-            with read_snapshot():
-                page = asked.page()
-            response = asked.answer(page)
-        else:
-            texts = asked.exported()
-            lines = kind == "ndjson"
-            pieces = ndjson_pieces(texts) if lines else csv_pieces(self.stream, texts)
-            response = export(self.stream.name, kind, pieces)
-        filters.tell_scope(response)
+        if kind != "json":
+            return self._export(kind, matching)
+        with read_snapshot():
+            page: Any = self.paginate_queryset(matching)
+        return self.get_paginated_response(page)
+
+    def _export(self, kind: str, matching: QuerySet[Any]) -> HttpResponseBase:
+        """Return everything that matches, or the page that was asked for, as a file."""
+        texts = self.paginator.exported(self.stream, matching)
+        pieces = (
+            ndjson_pieces(texts) if kind == "ndjson" else csv_pieces(self.stream, texts)
+        )
+        response = export(self.stream.name, kind, pieces)
+        self.filterset.tell_scope(response)
         return response
 
     def post(self, request: Request) -> Response:

@@ -263,6 +263,10 @@ class ApiSchema(AutoSchema):
     def get_paginated_name(self, serializer_name: str) -> str:
         return f"{serializer_name}Page"
 
+    def get_filter_backends(self) -> list[Any]:
+        """Return none: views tell their parameters by their forms."""
+        return []
+
     def _is_list_view(self, serializer: Any = None) -> bool:
         """Let the serializer alone decide."""
         if serializer is None:
