@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from meshmgmt.core.addresses import site, written
+from meshmgmt.api.middleware import written
+from meshmgmt.core.addresses import site
 
 
 @given(st.ip_addresses(v=4), st.integers(min_value=1, max_value=65535))

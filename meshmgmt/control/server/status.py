@@ -15,10 +15,9 @@ import grpc
 from django.db import DatabaseError, InterfaceError
 from google.protobuf.message import DecodeError
 
-from meshmgmt.api.middleware import forwarded_address
+from meshmgmt.api.middleware import forwarded_address, written
 from meshmgmt.control.services.refusals import Busy, Refused
 from meshmgmt.core import context as facts
-from meshmgmt.core.addresses import written
 from meshmgmt.core.errors import Unavailable, first_line
 from meshmgmt.core.ids import new_id
 
