@@ -46,6 +46,9 @@ MAX_DAYS: Final = 36_500
 OTEL_PACKAGES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 LEVEL_ALIASES: Final = {"warning": "warn", "critical": "fatal"}
 
+_MAPPED: Final = 96
+"""Bits before the address of IPv4 in one of IPv6 that stands for it."""
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -141,9 +144,10 @@ def _database(text: str) -> str:
 
 
 def parse_bind(text: str) -> str:
-    """Return `HOST:PORT` or `unix:PATH` unchanged. Raises ValueError."""
-    if re.fullmatch(r"unix:.+", text) or _is_host_with_port(text):
-        return text
+    """Return `HOST:PORT`, perhaps behind `tcp://`, or `unix:PATH`. Raises ValueError."""
+    bind = text.strip().removeprefix("tcp://")
+    if re.fullmatch(r"unix:.+", bind) or _is_host_with_port(bind):
+        return bind
     raise ValueError(
         f"{text!r} is not HOST:PORT (an address of IPv6 in brackets) or unix:PATH"
     )
@@ -168,9 +172,10 @@ def _issuer(text: str) -> str:
 
 
 def _grpc_bind(text: str) -> str:
-    if not _is_host_with_port(text):
+    bind = text.strip()
+    if not _is_host_with_port(bind):
         raise ValueError(f"{text!r} is not HOST:PORT, or off")
-    return text
+    return bind
 
 
 def _beside(bind: str) -> str:
@@ -287,7 +292,16 @@ def _hosts(text: str) -> tuple[str, ...]:
 
 
 def _networks(text: str) -> tuple[Network, ...]:
-    return tuple(ipaddress.ip_network(word, strict=False) for word in _words(text))
+    return tuple(map(_network, _words(text)))
+
+
+def _network(text: str) -> Network:
+    """Return a network; one of IPv4 that IPv6 names (`::ffff:192.0.2.0/120`) as such."""
+    found = ipaddress.ip_network(text, strict=False)
+    mapped = getattr(found.network_address, "ipv4_mapped", None)
+    if mapped is None or found.prefixlen < _MAPPED:
+        return found
+    return ipaddress.ip_network((mapped, found.prefixlen - _MAPPED))
 
 
 def _days(text: str) -> int | None:

@@ -1,6 +1,7 @@
 """Configuration from the environment."""
 
 import re
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,7 @@ def test_a_database_of_places_is_checked_with_the_other_settings(tmp_path: Path)
     assert env.load({"SVC_GEOIP_DATABASE": ""}).geoip_database is None
 
 
+PROXIES = (ip_network("10.0.0.0/8"),)
 HOSTS = ("mesh.test", "xn--hst-sna.test")
 SITES = ("https://a.test",)
 # What a variable holds, and where it is found then.
@@ -156,6 +158,9 @@ READ = [
         ("BIND", bind, "bind", bind)
         for bind in ("0.0.0.0:80", "[::1]:8000", "unix:/run/mesh.sock")
     ),
+    ("BIND", " tcp://0.0.0.0:80 ", "bind", "0.0.0.0:80"),
+    ("GRPC_BIND", "0.0.0.0:80 ", "grpc_bind", "0.0.0.0:80"),
+    ("TRUSTED_PROXIES", "::ffff:10.0.0.0/104", "trusted_proxies", PROXIES),
 ]
 
 
