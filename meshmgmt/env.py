@@ -148,9 +148,7 @@ def parse_bind(text: str) -> str:
     bind = text.strip().removeprefix("tcp://")
     if re.fullmatch(r"unix:.+", bind) or _is_host_with_port(bind):
         return bind
-    raise ValueError(
-        f"{text!r} is not HOST:PORT (an address of IPv6 in brackets) or unix:PATH"
-    )
+    raise ValueError(f"{text!r} is not HOST:PORT or unix:PATH")
 
 
 def _is_host_with_port(text: str) -> bool:
@@ -222,8 +220,10 @@ def _peer_url(text: str) -> str:
 
 def _origin(text: str) -> str:
     """Return an origin as browsers write it: in lower case, without the usual port."""
-    url = _peer_url(text).lower()
-    return url.removesuffix(":443" if url.startswith("https:") else ":80")
+    scheme, _, host = _peer_url(text).lower().partition("://")
+    name, port = re.fullmatch(r"(.+?)(:\d+)?", host).groups("")  # type: ignore[union-attr]  # any host
+    usual = ":443" if scheme == "https" else ":80"
+    return f"{scheme}://{_host(name)}{port.removesuffix(usual)}"
 
 
 def _origins(text: str) -> tuple[str, ...]:
@@ -274,12 +274,12 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _host(word: str) -> str:
     """Return a host as clients write it: as an A-label, without the dot at the end."""
-    if not re.fullmatch(_NAME, word):
+    name = word.removesuffix(".")
+    if not re.fullmatch(_NAME, name):
         raise ValueError(
             f"{word!r} is not a host name or address (one of IPv6 in brackets),"
             " without scheme and port"
         )
-    name = word.removesuffix(".")
     if name.isascii():
         return name
     from meshmgmt.core.names import parse_name  # noqa: PLC0415 - few need it
@@ -288,7 +288,11 @@ def _host(word: str) -> str:
 
 
 def _hosts(text: str) -> tuple[str, ...]:
-    return tuple(map(_host, _words(text)))
+    words = _words(text)
+    for word in words:
+        if "*" in word and word != "*":
+            raise ValueError(f"{word!r} is no host: all below a name are .NAME")
+    return tuple(map(_host, words))
 
 
 def _networks(text: str) -> tuple[Network, ...]:

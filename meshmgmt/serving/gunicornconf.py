@@ -5,16 +5,22 @@ gunicorn.conf.py of a checkout, by bare `gunicorn meshmgmt.wsgi:application`. No
 may touch files (the metrics of a running server live there).
 """
 
+import os
 import sys
 
 from meshmgmt import env
+from meshmgmt.core import runtime
 from meshmgmt.serving import hooks
+from observability.metrics import metricfiles
 
 try:
     _config = env.load()
 except env.ConfigError as error:
     sys.stderr.write("".join(f"{problem}\n" for problem in error.problems))
     sys.exit(2)
+
+# Before anything imports prometheus_client, which looks once: with --preload the master.
+os.environ[metricfiles.VARIABLE] = str(_config.runtime_dir / runtime.METRICS)
 
 wsgi_app = "meshmgmt.wsgi:application"
 proc_name = "meshmgmt"

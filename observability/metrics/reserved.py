@@ -8,12 +8,14 @@ To be imported once `PROMETHEUS_MULTIPROC_DIR` is set, for the library is.
 
 import errno
 import os
+import time
 from typing import Any, Final
 
 from prometheus_client import mmap_dict, values
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _FIRST_BYTES: Final = 1 << 16
+_AGAIN_SECONDS: Final = 10.0
 _BESIDE: Final = 64
 """More bytes than a value takes beside its key."""
 
@@ -40,34 +42,58 @@ class Reserved(_MmapedDict):  # type: ignore[misc]
 class Shared(Reserved):
     """What one process counts: in memory, where no scrape sees it, while the disk is full.
 
-    What the file holds by then stays there for as long as the process lives.
+    What the file holds by then stays there until all of it can be written again.
     """
 
     def __init__(self, filename: str) -> None:
+        self._path = filename
         try:
             super().__init__(filename)
         except OSError as error:
-            if error.errno not in _FULL:
-                raise
-            self._go_into_memory(b"")
+            self._go_into_memory(error, b"")
 
     def _init_value(self, key: str) -> None:
         try:
             super()._init_value(key)
         except OSError as error:
-            if error.errno not in _FULL:
-                raise
             # Nothing is logged: log lines are counted, and the caller has the lock.
-            counted = self._m[: self._used]
-            self.close()
-            self._go_into_memory(counted)
+            self._go_into_memory(error, self._m[: self._used])
             super()._init_value(key)
 
-    def _go_into_memory(self, counted: bytes) -> None:
+    def _go_into_memory(self, full: OSError, counted: bytes) -> None:
+        if full.errno not in _FULL:
+            raise full
         descriptor = os.memfd_create("figures")
         os.write(descriptor, counted)
-        super().__init__(f"/proc/self/fd/{descriptor}")
+        self._begin_anew(f"/proc/self/fd/{descriptor}")
         os.close(descriptor)
+        self.__class__ = _InMemory
+        self._again = time.monotonic() + _AGAIN_SECONDS
+
+    def _begin_anew(self, filename: str) -> None:
+        if hasattr(self, "_m"):
+            self.close()
+        Reserved.__init__(self, filename)
+
+
+class _InMemory(Shared):
+    """Goes back to its file once the disk has room: looks now and then, as it counts."""
+
+    def write_value(self, key: str, value: float, timestamp: float) -> None:
+        super().write_value(key, value, timestamp)
+        if time.monotonic() < self._again:
+            return
+        self._again = time.monotonic() + _AGAIN_SECONDS
+        whole = f"{self._path}.new"
+        try:
+            with open(whole, "wb") as file:  # noqa: PTH123 - a text, as the library has it
+                _reserve(file.fileno(), self._capacity)
+                file.write(self._m[: self._used])
+            os.replace(whole, self._path)  # noqa: PTH105 - as above: no scrape sees a part
+        except OSError:
+            return
+        self._begin_anew(self._path)
+        self.__class__ = Shared
 
 
 def use() -> None:

@@ -133,7 +133,8 @@ def test_a_database_of_places_is_checked_with_the_other_settings(tmp_path: Path)
 
 PROXIES = (ip_network("10.0.0.0/8"),)
 HOSTS = ("mesh.test", "xn--hst-sna.test")
-SITES = ("https://a.test",)
+SITES, ALL_SITES = ("https://a.test",), ("https://*.a.test",)
+IDN = (f"http://{HOSTS[1]}:443",)
 # What a variable holds, and where it is found then.
 READ = [
     *(
@@ -144,6 +145,8 @@ READ = [
     ("ALLOWED_HOSTS", ".höst.test", "allowed_hosts", (f".{HOSTS[1]}",)),
     ("CORS_ALLOWED_ORIGINS", "https://A.test:443", "cors_allowed_origins", SITES),
     ("CSRF_TRUSTED_ORIGINS", "https://a.test/", "csrf_trusted_origins", SITES),
+    ("CORS_ALLOWED_ORIGINS", "http://höst.test.:443", "cors_allowed_origins", IDN),
+    ("CSRF_TRUSTED_ORIGINS", "https://*.a.test", "csrf_trusted_origins", ALL_SITES),
     ("LOG_FILE", "Console,stderr,/x", "log_files", ("console", "/x")),
     ("LOG_LEVEL", "WARNING", "log_level", "warn"),
     ("LOG_LEVEL", "critical", "log_level", "fatal"),
@@ -183,6 +186,8 @@ REFUSED = [
     ("BIND", "http://host:80", "HOST:PORT"),
     ("DATA_DIR", "", "SVC_DATA_DIR: this names no folder"),
     ("RUNTIME_DIR", " ", "SVC_RUNTIME_DIR: this names no folder"),
+    ("ALLOWED_HOSTS", "*.mesh.test", "all below a name are .NAME"),
+    ("ALLOWED_HOSTS", ".", "is not a host name"),
     ("RUNTIME_DIR", __file__, "is a file"),
     ("DELIVERY_DIR", __file__, "is a file"),
     ("SECRET_KEY", " ", "SVC_SECRET_KEY: this is blank"),

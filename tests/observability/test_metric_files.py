@@ -11,6 +11,7 @@ import pytest
 
 from observability.metrics import exposition, metricfiles
 from tests.observability.disks import filled
+from tests.waiting import until
 
 # A process that counts, says so, counts more when it is told to, and ends when its
 # standard input does.
@@ -199,15 +200,24 @@ def test_processes_count_in_memory_while_the_disk_is_full(small_disk: Path):
     after.counted()
     after.count_more(1000)
     assert value(text(directory), TOTAL) == 15
+
+    def all_is_told() -> bool:
+        for worker in (before, during):
+            worker.count_more(1)
+        return value(text(directory), TOTAL) == 35
+
+    until(all_is_told, "what was counted in memory")
+    many = 'management_http_request_counter{endpoint="/of/many/999",method="GET"}'
+    assert value(text(directory), many) == 3
     assert during.kill()
     assert before.kill()
     metricfiles.fold_dead(directory)
-    assert value(text(directory), TOTAL) == 15
+    assert value(text(directory), TOTAL) == 35
     filled(small_disk)
     after.kill()
     with pytest.raises(OSError, match="No space"):
         metricfiles.fold_dead(directory)
-    assert value(text(directory), TOTAL) == 15
+    assert value(text(directory), TOTAL) == 35
 
 
 class Killed(BaseException):
