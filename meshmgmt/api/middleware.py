@@ -74,7 +74,7 @@ def written(text: str) -> str:
     Some write a port behind it (`192.0.2.1:40001`, `[2001:db8::1]:443`), and sockets of
     IPv6 an address of IPv4 as one of theirs (`::ffff:192.0.2.1`).
     """
-    text = text.strip(' "')
+    text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -105,7 +105,7 @@ def from_trusted_proxy(request: HttpRequest) -> bool:
 def forwarded_address(address: str, forwarded: str) -> str:
     """Return who is behind the trusted proxies that `address` and `forwarded` name."""
     # From the end, where our proxies write: what stands before, clients may make up.
-    for hop in reversed(forwarded.split(",")):
+    for hop in reversed([hop for hop in forwarded.split(",") if hop.strip()]):
         behind = written(hop)
         if not (behind and is_trusted_proxy(address)):
             break
@@ -137,7 +137,8 @@ class RequestContextMiddleware(Wrapped):
         claimed = request.headers.get("X-Request-Id", "")
         claimed = claimed if REQUEST_ID.fullmatch(claimed) else ""
         trusted = from_trusted_proxy(request)
-        if trusted and request.headers.get("X-Forwarded-Proto") == "https":
+        said = request.headers.get("X-Forwarded-Proto", "").rpartition(",")[2]
+        if trusted and said.strip().lower() == "https":
             # Gunicorn believes those of its own host alone.
             request.META["wsgi.url_scheme"] = "https"
         taken_over = trusted and 0 < len(claimed) <= MAX_REQUEST_ID

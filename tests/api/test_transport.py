@@ -151,6 +151,7 @@ def test_request_id_is_taken_over_from_a_trusted_proxy_alone(
         ("127.0.0.1", "192.0.2.7, ::ffff:127.0.0.9", "192.0.2.7"),
         ("127.0.0.1", "6.6.6.6, [2001:db8::1]:443", "2001:db8::1"),
         ("127.0.0.1", "6.6.6.6, unknown", "127.0.0.1"),
+        ("127.0.0.1", "6.6.6.6, 192.0.2.7,,\t127.0.0.9", "192.0.2.7"),
         ("127.0.0.1", "", "127.0.0.1"),
         ("198.51.100.1", "192.0.2.7", "198.51.100.1"),
         ("", "192.0.2.7", "192.0.2.7"),
@@ -172,11 +173,18 @@ def test_trusted_proxies_name_the_client_to_the_trail_and_the_log(
 
 
 @pytest.mark.parametrize("networks", [(), LOOPBACK])
-def test_https_is_what_trusted_proxies_alone_say(settings, networks: Any):
+@pytest.mark.parametrize(
+    ("said", "is_secure"),
+    [("https", True), ("HTTPS", True), ("http, https", True), ("https, http", False)],
+)
+def test_https_is_what_trusted_proxies_alone_say(
+    settings, networks: Any, said: str, is_secure: bool
+):
     settings.SVC = replace(settings.SVC, trusted_proxies=networks)
-    browser = Client(headers={"X-Forwarded-Proto": "https"})
+    browser = Client(headers={"X-Forwarded-Proto": said})
     browser.get("/admin/login/")
-    assert bool(browser.cookies["csrftoken"]["secure"]) is bool(networks)
+    wanted = is_secure and bool(networks)
+    assert bool(browser.cookies["csrftoken"]["secure"]) is wanted
 
 
 @pytest.mark.parametrize("networks", [(), LOOPBACK])
