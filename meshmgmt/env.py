@@ -37,6 +37,8 @@ SECRETS: Final = (
     "TURN_SECRET",
     "RELAY_SECRET",
 )
+_MADE_OTHERWISE: Final = ("DATABASE_URL", "SECRET_KEY")
+"""Secrets without which the service makes a database, or a key, of its own."""
 GRPC_PORT: Final = 33073
 SQLITE: Final = "sqlite:///"
 LEVEL_NAMES: Final = ("trace", "debug", "info", "warn", "error", "fatal", "panic")
@@ -437,7 +439,8 @@ def _read_secret_files(environ: Mapping[str, str]) -> tuple[dict[str, str], list
             # Editors of Windows begin a text with a mark of its byte order.
             text = Path(path).read_text(encoding="utf-8-sig")
             values[f"{PREFIX}{name}"] = text.strip()
-            if not text.strip():  # not rendered yet, or written on a full disk
+            # Not rendered yet, or written on a full disk: another is not what is meant.
+            if not text.strip() and name in _MADE_OTHERWISE:
                 problems.append(f"{PREFIX}{name}_FILE: {path!r} is empty")
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{PREFIX}{name}_FILE: cannot read {path!r}: {error}")

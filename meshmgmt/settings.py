@@ -30,13 +30,17 @@ os.umask(0o077)
 def _keep_private(folder: Path, *names: str) -> None:
     """Close files of ours that were made under another umask, and where they are.
 
-    A folder that others can take nothing out of stays as it is: it may be `/srv` or `/tmp`.
+    A folder that others can put nothing into stays as it is: it may be `/srv`. Raises
+    ConfigError for one of everybody's files, such as `/tmp`.
     """
     for path, mode in [(folder, 0o700), *((folder / name, 0o600) for name in names)]:
         if not path.exists() or path.stat().st_uid != os.geteuid():
             continue
         found = path.stat().st_mode
-        if path != folder or (found & 0o022 and not found & stat.S_ISVTX):
+        if path == folder and found & stat.S_ISVTX and found & 0o022:
+            fault = f"SVC_DATA_DIR: everybody may put files into {str(folder)!r}"
+            raise env.ConfigError([fault])
+        if path != folder or found & 0o022:
             path.chmod(mode)
 
 

@@ -74,9 +74,18 @@ def test_new_files_and_those_made_before_are_closed_to_others(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [0o755, 0o1777])
-def test_a_folder_of_everybody_stays_open(tmp_path: Path, mode: int):
-    tmp_path.chmod(mode)
+def test_a_folder_that_others_only_look_into_stays_open(tmp_path: Path):
+    tmp_path.chmod(0o755)
     manage(tmp_path, "check")
-    assert tmp_path.stat().st_mode & 0o7777 == mode
+    assert modes(tmp_path)[tmp_path.name] == "0o755"
     assert modes(tmp_path / "secret_key") == {"secret_key": "0o600"}
+
+
+@pytest.mark.slow
+def test_a_folder_of_everybodys_files_is_refused(tmp_path: Path):
+    tmp_path.chmod(0o1777)
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        manage(tmp_path, "check")
+    assert b"SVC_DATA_DIR: everybody may put files into" in refused.value.stderr
+    assert b"Traceback" not in refused.value.stderr
+    assert modes(tmp_path) == {tmp_path.name: "0o777"}
