@@ -359,7 +359,7 @@ def _truth(text: str) -> bool:
 
 _OUTPUTS: Final = {
     "stderr": "console",
-    **{name: name for name in ("console", "stdout", "syslog")},
+    **{name: name for name in ("console", "service", "stdout", "syslog")},
 }
 
 

@@ -27,21 +27,22 @@ except env.ConfigError as error:
 os.umask(0o077)
 
 
-def _keep_private(folder: Path, *names: str) -> None:
+def _keep_private(folder: Path, *files: Path) -> None:
     """Close files of ours that were made under another umask, and where they are.
 
     A folder that others can put nothing into stays as it is: it may be `/srv`. Raises
     ConfigError for one of everybody's files, such as `/tmp`.
     """
-    for path, mode in [(folder, 0o700), *((folder / name, 0o600) for name in names)]:
-        if not path.exists() or path.stat().st_uid != os.geteuid():
+    for path in (folder, *files):
+        if not path.exists() or (stats := path.stat()).st_uid != os.geteuid():
             continue
-        found = path.stat().st_mode
-        if path == folder and found & stat.S_ISVTX and found & 0o022:
-            fault = f"SVC_DATA_DIR: everybody may put files into {str(folder)!r}"
-            raise env.ConfigError([fault])
-        if path != folder or found & 0o022:
-            path.chmod(mode)
+        if path != folder:
+            path.chmod(0o600)
+        elif stats.st_mode & 0o022:
+            if stats.st_mode & stat.S_ISVTX:
+                fault = f"SVC_DATA_DIR: everybody may put files into {str(folder)!r}"
+                raise env.ConfigError([fault])
+            path.chmod(0o700)
 
 
 @contextlib.contextmanager
@@ -125,10 +126,17 @@ def _sqlite(path: str) -> dict[str, Any]:
     }
 
 
+_files = [SVC.data_dir / DATABASE_FILE]
+if SVC.database_url.startswith(env.SQLITE):
+    _files.append(Path(unquote(SVC.database_url.removeprefix(env.SQLITE))).absolute())
 _keep_private(
     SVC.data_dir,
-    "secret_key",
-    *(f"{DATABASE_FILE}{end}" for end in ("", "-wal", "-shm", "-journal", "-lock")),
+    SVC.data_dir / "secret_key",
+    *(
+        Path(f"{file}{end}")
+        for file in _files
+        for end in ("", "-wal", "-shm", "-journal", "-lock")
+    ),
 )
 SECRET_KEY = _secret_key()
 DEBUG = False

@@ -12,12 +12,12 @@ from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ
 
 
-def manage(data: Path, *arguments: str) -> None:
+def manage(data: Path, *arguments: str, **more: str) -> None:
     subprocess.run(
         [sys.executable, "manage.py", *arguments],
         check=True,
         cwd=BASE_DIR,
-        env=clean_environ() | {"SVC_DATA_DIR": str(data)},
+        env=clean_environ() | {"SVC_DATA_DIR": str(data), **more},
         umask=0o022,
         capture_output=True,
     )
@@ -74,9 +74,14 @@ def test_new_files_and_those_made_before_are_closed_to_others(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_folder_that_others_only_look_into_stays_open(tmp_path: Path):
+def test_a_folder_that_others_only_look_into_stays_open_and_files_closed(
+    tmp_path: Path,
+):
     tmp_path.chmod(0o755)
-    manage(tmp_path, "check")
+    database = tmp_path / "mesh.db"
+    database.touch(mode=0o644)
+    manage(tmp_path, "check", SVC_DATABASE_URL=f"sqlite:///{database}")
+    assert modes(database) == {"mesh.db": "0o600"}
     assert modes(tmp_path)[tmp_path.name] == "0o755"
     assert modes(tmp_path / "secret_key") == {"secret_key": "0o600"}
 

@@ -97,10 +97,10 @@ def source_of(context: Context) -> str:
     # gRPC writes the brackets of IPv6 as %5B and %5D.
     kind, _, rest = unquote(context.peer()).partition(":")
     address = written(rest) if kind in {"ipv4", "ipv6"} else ""
-    said = metadata_of(context)
-    return forwarded_address(
-        address, said.get("x-forwarded-for") or said.get("x-real-ip", "")
-    )
+    # Of each proxy that adds a line of its own, as HTTP has them in one.
+    pairs = context.invocation_metadata() or ()
+    hops = ",".join(str(said) for name, said in pairs if name == "x-forwarded-for")
+    return forwarded_address(address, hops or metadata_of(context).get("x-real-ip", ""))
 
 
 def metadata_of(context: Context) -> dict[str, str]:
