@@ -10,7 +10,7 @@ from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.users import user_create
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
-from tests.factories import Trail, changed, group
+from tests.factories import Trail, account_settings, changed, group
 from tests.people import person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -245,6 +245,18 @@ class TestAccount:
             ("account.setting.peer.login.expiration.update", account.pk),
         }
         assert {event.initiator_id for event in trail.events} == {owner.pk}
+
+    def test_groups_with_ipv6_bring_a_range_to_an_account_without_one(
+        self, client: Client
+    ):
+        account_settings(network_range_v6="")
+        chosen = {"ipv6_enabled_groups": [group("six").pk]}
+        assert self.form(client, **chosen).status_code == 302
+        drawn = Account.objects.get().network_range_v6
+        assert drawn.startswith("fd")
+        # Who takes it away means that.
+        assert self.form(client, network_range_v6="").status_code == 302
+        assert Account.objects.get().network_range_v6 == ""
 
     @pytest.mark.parametrize(
         ("changes", "field", "text"),

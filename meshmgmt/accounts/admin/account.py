@@ -7,10 +7,11 @@ from django.contrib import admin
 
 from meshmgmt.accounts import contributions
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.account import account_update, range_for_groups
 from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.adminsite.fields import DurationField, LinesField, OrderedListField
 from meshmgmt.adminsite.pages import OneRowAdmin, ServiceForm
+from meshmgmt.core.transactions import account_write
 
 
 class AccountForm(ServiceForm):
@@ -44,7 +45,10 @@ class AccountForm(ServiceForm):
             )
 
     def apply(self, data: dict[str, Any]) -> Account:
-        return account_update(settings=data)
+        """Change what differs; a range of IPv6 that is left empty is not said."""
+        with account_write():
+            drawn = {} if data["network_range_v6"] else range_for_groups(data)
+            return account_update(settings=data | drawn)
 
 
 @admin.register(Account)
