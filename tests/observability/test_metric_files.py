@@ -204,11 +204,11 @@ def test_processes_count_in_memory_while_the_disk_is_full(small_disk: Path):
     def all_is_told() -> bool:
         for worker in (before, during):
             worker.count_more(1)
-        return value(text(directory), TOTAL) == 35
+        told = text(directory)
+        return (value(told, TOTAL), value(told, many)) == (35, 3)
 
-    until(all_is_told, "what was counted in memory")
     many = 'management_http_request_counter{endpoint="/of/many/999",method="GET"}'
-    assert value(text(directory), many) == 3
+    until(all_is_told, "what was counted in memory")
     assert during.kill()
     assert before.kill()
     metricfiles.fold_dead(directory)
