@@ -2,6 +2,7 @@
 
 import os
 from functools import lru_cache
+from pathlib import Path
 
 import django
 from django.core.handlers.wsgi import WSGIHandler
@@ -10,6 +11,7 @@ from django.urls import ResolverMatch, get_resolver
 
 from meshmgmt.core.collector import loading
 from meshmgmt.serving.staticfiles import collect
+from observability.metrics import metricfiles
 
 
 class Handler(WSGIHandler):
@@ -27,6 +29,8 @@ def _resolve(path: str) -> ResolverMatch:
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
+if counted_in := os.environ.get(metricfiles.VARIABLE):  # as gunicornconf.py says
+    metricfiles.share(Path(counted_in))
 with loading():
     django.setup(set_prefix=False)
     collect()  # before the application looks which files there are

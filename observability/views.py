@@ -14,6 +14,7 @@ from meshmgmt.api.exceptions import error_answer
 from meshmgmt.api.permissions import ModulePermission
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 from meshmgmt.api.views import ApiView
+from meshmgmt.core.addresses import host_of
 from meshmgmt.core.errors import ServiceError
 from observability.health import readiness
 from observability.health.relay import relay_health
@@ -54,10 +55,8 @@ def is_direct_loopback(request: HttpRequest) -> bool:
     """Tell whether the caller sits on this host and no proxy stands between."""
     if any(name in request.headers for name in _FORWARDED):
         return False
-    try:
-        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
+    address = host_of(str(request.META.get("REMOTE_ADDR", "")))
+    return bool(address) and ipaddress.ip_address(address).is_loopback
 
 
 @cache

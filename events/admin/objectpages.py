@@ -13,11 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events import directory
-from events.addresses import host_of
 from events.audit.reading import left_since
 from events.audit.specs import all_specs
 from events.models import AuditEvent
 from meshmgmt.adminsite import home, search
+from meshmgmt.core.addresses import host_of
 from meshmgmt.core.context import account_id
 from meshmgmt.core.queries import batches
 

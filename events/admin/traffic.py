@@ -7,7 +7,6 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from events.addresses import port_of
 from events.admin.cells import NOTHING, Fact, joined, named, only, plain, shown_size
 from events.admin.explorer import Explorer
 from events.admin.here import Here, link_to
@@ -20,6 +19,7 @@ from events.api.streams import TrafficEventsView
 from events.models import TrafficEvent
 from events.vocabulary import CONNECTIONS, DIRECTIONS, PROTOCOL_NAMES
 from meshmgmt.core import clock
+from meshmgmt.core.addresses import port_of
 
 _END: Final = Kinds("peer or resource", ("peer", "networkresource"))
 

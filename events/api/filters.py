@@ -10,7 +10,6 @@ from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
 from events import directory
-from events.addresses import canonical_address
 from events.api.queries import (
     EnumFilter,
     TextFilter,
@@ -22,6 +21,7 @@ from events.api.queries import (
 from events.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
 from events.streams.subjects import PROXY_SUBJECT, SUCCESS, TRAFFIC_SUBJECT, Subject
 from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS, METHODS
+from meshmgmt.core.addresses import canonical_address
 
 Rows = QuerySet[Any]
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from events.addresses import host_of
 from events.logfiles.fields import (
     LineFault,
     asked,
@@ -24,6 +23,7 @@ from events.logfiles.fields import (
 )
 from events.vocabulary import ID_LIMIT
 from meshmgmt.api.requests import MAX_DEPTH, deeper_than
+from meshmgmt.core.addresses import host_of
 
 _QUOTED: Final = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
 # A user may hold spaces and brackets, so the time has to look like one.

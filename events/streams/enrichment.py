@@ -8,10 +8,10 @@ from collections.abc import Collection
 from typing import Any
 
 from events import directory, places
-from events.addresses import host_of
 from events.streams.proxy import Entry
 from events.streams.traffic import Endpoint, Traffic
 from events.vocabulary import CONNECTIONS, RESOURCE_TYPES
+from meshmgmt.core.addresses import host_of
 
 
 def wanted_traffic(events: list[Any]) -> list[Any]:

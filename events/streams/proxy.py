@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from events.addresses import canonical_address
 from events.instants import render_instant
 from events.search import search_text
 from events.streams.faults import BAD_TYPE, EventFault, instant
@@ -24,6 +23,7 @@ from events.vocabulary import (
     PATH_LIMIT,
     PROTOCOLS,
 )
+from meshmgmt.core.addresses import canonical_address
 
 OTHER_METHOD: Final = "other"
 

@@ -6,7 +6,6 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta, Struct, field
 
-from events.addresses import host_of
 from events.instants import render_instant
 from events.search import search_text
 from events.streams.faults import EventFault, choice, instant, require_plausible
@@ -21,6 +20,7 @@ from events.vocabulary import (
     NAME_LIMIT,
     TYPES,
 )
+from meshmgmt.core.addresses import host_of
 
 Id = Annotated[str, Meta(max_length=ID_LIMIT)]
 Name = Annotated[str, Meta(max_length=NAME_LIMIT)]

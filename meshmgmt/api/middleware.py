@@ -31,6 +31,7 @@ from meshmgmt.api.pages import (
 from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.api.requests import discard_rest
 from meshmgmt.core import context
+from meshmgmt.core.addresses import host_of
 from meshmgmt.core.context import Actor, RequestContext, account_id, known_account_id
 from meshmgmt.core.errors import NotFound, ServiceError, TooManyRequests
 from meshmgmt.core.ids import new_id
@@ -68,24 +69,6 @@ _CORS_EXPOSED: Final = (
 _PREFLIGHT_SECONDS: Final = 600
 
 
-def written(text: str) -> str:
-    """Return the address of a client as a proxy or a socket wrote it, "" for none.
-
-    Some write a port behind it (`192.0.2.1:40001`, `[2001:db8::1]:443`), and sockets of
-    IPv6 an address of IPv4 as one of theirs (`::ffff:192.0.2.1`).
-    """
-    text = text.strip().strip('"')
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    try:
-        parsed = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return ""
-    return str(getattr(parsed, "ipv4_mapped", None) or parsed)
-
-
 def source_address(request: HttpRequest) -> str:
     """Return the client's address; forwarded ones count from trusted proxies alone."""
     hops = request.headers.get("X-Forwarded-For", "")
@@ -94,7 +77,7 @@ def source_address(request: HttpRequest) -> str:
 
 def _connected(request: HttpRequest) -> str:
     """Return the address of who is connected, "" for a unix socket."""
-    return written(str(request.META.get("REMOTE_ADDR", "")))
+    return host_of(str(request.META.get("REMOTE_ADDR", "")))
 
 
 def from_trusted_proxy(request: HttpRequest) -> bool:
@@ -106,7 +89,7 @@ def forwarded_address(address: str, forwarded: str) -> str:
     """Return who is behind the trusted proxies that `address` and `forwarded` name."""
     # From the end, where our proxies write: what stands before, clients may make up.
     for hop in reversed([hop for hop in forwarded.split(",") if hop.strip()]):
-        behind = written(hop)
+        behind = host_of(hop.strip().strip('"'))
         if not (behind and is_trusted_proxy(address)):
             break
         address = behind
@@ -294,7 +277,7 @@ def _refused_host(request: HttpRequest) -> str | None:
         allowed = LOOPBACK_HOSTS
     if request.path in PROBES:
         allowed = (*allowed, *LOOPBACK_HOSTS)
-        if written(domain):
+        if host_of(domain):
             return None
     # Django adds what its test client calls itself.
     own = [host for host in settings.ALLOWED_HOSTS if host != "*"]

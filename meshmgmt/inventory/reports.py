@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.dispatch import Signal
 
 from events import places
-from events.addresses import host_of
+from meshmgmt.core.addresses import host_of
 from meshmgmt.core.transactions import account_write, queued_write
 from meshmgmt.inventory.models import Peer
 

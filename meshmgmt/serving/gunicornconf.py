@@ -19,7 +19,7 @@ except env.ConfigError as error:
     sys.stderr.write("".join(f"{problem}\n" for problem in error.problems))
     sys.exit(2)
 
-# Before anything imports prometheus_client, which looks once: with --preload the master.
+# Before anything imports prometheus_client, which looks at it once.
 os.environ[metricfiles.VARIABLE] = str(_config.runtime_dir / runtime.METRICS)
 
 wsgi_app = "meshmgmt.wsgi:application"

@@ -102,13 +102,12 @@ def _touched(marker: Any) -> bool:
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """Leave the mark of the running server to the master, and count with the others."""
+    """Leave the mark of the running server to the master."""
     del server, worker
     # A lock lasts while any process has its descriptor: a worker that outlived its master
     # would look like a running server.
     while _claim:
         os.close(_claim.pop())
-    metricfiles.share(env.load().runtime_dir / runtime.METRICS)
 
 
 def post_worker_init(worker: Any) -> None:

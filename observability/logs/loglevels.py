@@ -25,9 +25,9 @@ TRACE: Final = 5
 PANIC: Final = 60
 
 _IN_ORDER: Final = (
-    TRACE, logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR,
-    logging.CRITICAL, PANIC,
-)  # fmt: skip
+    *(TRACE, logging.DEBUG, logging.INFO, logging.WARNING),
+    *(logging.ERROR, logging.CRITICAL, PANIC),
+)
 NUMBERS: Final = dict(zip(LEVEL_NAMES, _IN_ORDER, strict=True))
 _NAMES: Final = {number: name for name, number in NUMBERS.items()}
 # As the standard library is to call them.

@@ -9,9 +9,12 @@ To be imported once `PROMETHEUS_MULTIPROC_DIR` is set, for the library is.
 import errno
 import os
 import time
+from pathlib import Path
 from typing import Any, Final
 
 from prometheus_client import mmap_dict, values
+
+from meshmgmt.core.files import written
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _FIRST_BYTES: Final = 1 << 16
@@ -84,12 +87,10 @@ class _InMemory(Shared):
         if time.monotonic() < self._again:
             return
         self._again = time.monotonic() + _AGAIN_SECONDS
-        whole = f"{self._path}.new"
+        path = Path(self._path)
         try:
-            with open(whole, "wb") as file:  # noqa: PTH123 - a text, as the library has it
-                _reserve(file.fileno(), self._capacity)
-                file.write(self._m[: self._used])
-            os.replace(whole, self._path)  # noqa: PTH105 - as above: no scrape sees a part
+            with written(path, lambda whole: whole.replace(path)) as file:
+                file.write(self._m[:])  # all of it, so that all has its blocks
         except OSError:
             return
         self._begin_anew(self._path)

@@ -142,6 +142,17 @@ def test_request_id_is_taken_over_from_a_trusted_proxy_alone(
     assert taken_over is bool(networks)
 
 
+def test_a_request_id_that_events_have_no_room_for_is_not_taken_over(
+    api: Api, settings
+):
+    settings.SVC = replace(settings.SVC, trusted_proxies=LOOPBACK)
+    theirs = "0b5d3c2e-9b4b-4f1c-8a56-6a1d7f3a9e11"
+    answer = api.post("/api/groups", {"name": "team"}, **{"X-Request-Id": theirs})
+    assert answer.status == 200
+    assert is_id(answer.headers["X-Request-Id"])
+    assert AuditEvent.objects.filter(request_id=answer.headers["X-Request-Id"]).exists()
+
+
 @pytest.mark.parametrize(
     "told",
     [
@@ -151,6 +162,7 @@ def test_request_id_is_taken_over_from_a_trusted_proxy_alone(
         ("127.0.0.1", "192.0.2.7, ::ffff:127.0.0.9", "192.0.2.7"),
         ("127.0.0.1", "6.6.6.6, [2001:db8::1]:443", "2001:db8::1"),
         ("127.0.0.1", "6.6.6.6, unknown", "127.0.0.1"),
+        ("127.0.0.1", '6.6.6.6, "[2001:db8::1]:443"', "2001:db8::1"),
         ("127.0.0.1", "6.6.6.6, 192.0.2.7,,\t127.0.0.9", "192.0.2.7"),
         ("127.0.0.1", "", "127.0.0.1"),
         ("198.51.100.1", "192.0.2.7", "198.51.100.1"),

@@ -1,11 +1,14 @@
 """API and peers behind one TLS port: the shipped configurations in real proxies."""
 
 import asyncio
+import socket
 import ssl
 import urllib.request
 from collections.abc import Awaitable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 import pytest
 import trustme
@@ -16,8 +19,13 @@ from tests.control.deployment import Deployment, deployed
 from tests.nginx import SHIPPED_HOST, nginx
 from tests.programs import program, running
 from tests.servers import GUNICORN, free_port
+from tests.waiting import PATIENCE
 
 T = TypeVar("T")
+
+SLOW: Final = 40
+"""More than a server has threads."""
+CHOSEN: Final = "chosen-by-a-client"
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +138,33 @@ def api_answers(url: str, deployment: Deployment, roots: bytes) -> bool:
     trust = ssl.create_default_context(cadata=roots.decode())
     request = urllib.request.Request(  # noqa: S310 - our own server
         f"{url}/api/groups",
-        headers={"Authorization": f"Token {deployment.token}", "Host": "127.0.0.1"},
+        headers={
+            "Authorization": f"Token {deployment.token}",
+            "Host": "127.0.0.1",
+            "X-Request-Id": CHOSEN,
+        },
     )
-    with urllib.request.urlopen(request, context=trust) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=PATIENCE, context=trust) as answer:  # noqa: S310
+        assert answer.headers["X-Request-Id"] != CHOSEN
         return bool(answer.status == 200)
+
+
+@pytest.mark.slow
+def test_slow_clients_keep_nobody_waiting_and_no_client_chooses_an_id(
+    url: str, behind: Deployment, authority: trustme.CA
+):
+    roots = authority.cert_pem.bytes()
+    trust = ssl.create_default_context(cadata=roots.decode())
+    port = urlsplit(url).port or 0
+    head = (
+        b"POST /api/groups HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n\r\n{"
+    )
+    with ExitStack() as stack:
+        for _ in range(SLOW):
+            plain = socket.create_connection(("::1", port), PATIENCE)
+            slow = trust.wrap_socket(plain, server_hostname="::1")
+            stack.enter_context(slow).sendall(head)
+        assert api_answers(url, behind, roots)
 
 
 def test_tls_of_its_own_follows_renewed_certificates(

@@ -8,7 +8,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import wraps
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,7 +29,7 @@ from meshmgmt.control.server.envelope import MOST_BYTES, Envelopes
 from meshmgmt.control.server.messages import FlowRule
 from meshmgmt.control.server.server import renewal
 from meshmgmt.control.server.signalling import SignalExchange
-from meshmgmt.control.server.status import status_of
+from meshmgmt.control.server.status import source_of, status_of
 from meshmgmt.control.server.streams import Ending, Streams
 from meshmgmt.control.server.threads import MOST_WAITING, Batches, Threads
 from meshmgmt.control.services.logins import Session
@@ -402,3 +404,35 @@ def test_a_login_of_a_thousand_entries_opens():
     request = pb.LoginRequest(dnsLabels=["label"] * MANY)
     sealed = _sealed(private, _box(envelopes, private), request)
     assert envelopes.open(sealed, pb.LoginRequest).message == request
+
+
+@pytest.mark.parametrize(
+    ("said", "source"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("6.6.6.6, 192.0.2.7:40001,,127.0.0.8", "192.0.2.7"),
+        ("192.0.2.7, unknown", "127.0.0.1"),
+        ("", "127.0.0.1"),
+    ],
+)
+def test_trusted_proxies_name_the_caller(settings: Any, said: str, source: str):
+    trusted = (ip_network("127.0.0.0/8"),)
+    settings.SVC = replace(settings.SVC, trusted_proxies=trusted)
+
+    async def answer(_: bytes, call: Any) -> bytes:
+        return source_of(call).encode()
+
+    async def asked() -> Any:
+        server = grpc.aio.server()
+        handler: Any = grpc.unary_unary_rpc_method_handler(answer)
+        handlers = grpc.method_handlers_generic_handler("test", {"Source": handler})
+        server.add_generic_rpc_handlers((handlers,))
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            call: Any = channel.unary_unary("/test/Source")
+            found = await call(b"", metadata=[("x-forwarded-for", said)])
+        await server.stop(None)
+        return found
+
+    assert asyncio.run(asked()).decode() == source

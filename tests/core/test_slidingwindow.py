@@ -49,8 +49,9 @@ def test_a_refusal_means_that_all_were_given_of_late_and_its_wait_is_enough(
         used = answer.used
         assert (answer.permits == 0) == (answer.wait > 0)
         if not answer.permits:
+            # More where one was given late in its period: memory is longer than the window.
             begun = now - limit.memory - 1e-5
-            assert sum(each > begun for each in given_at) == limit.count
+            assert sum(each > begun for each in given_at) >= limit.count
             assert answer.wait <= limit.memory + 1e-5
             later = now + answer.wait + 1e-5
             assert grant(limit, used, now=later, wanted=1).permits == 1

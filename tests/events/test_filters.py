@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from events import directory
-from events.addresses import host_of
 from events.api import filters
 from events.streams import batches, pages
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.vocabulary import CONNECTIONS, DIRECTIONS, TYPES
 from meshmgmt.core import clock
+from meshmgmt.core.addresses import host_of
 from meshmgmt.core.registry import Registry
 from tests.events.samples import moment, proxy, traffic
 from tests.people import api_as

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from events.addresses import host_of
 from events.models import AuditEvent
 from events.streams import batches, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.subjects import AUDIT_SUBJECT, PROXY_SUBJECT, TRAFFIC_SUBJECT
 from meshmgmt.core import clock
+from meshmgmt.core.addresses import host_of
 from tests.api_client import Api
 from tests.databases import undone
 from tests.events.samples import moment, proxy, traffic

@@ -1,6 +1,8 @@
 """What comes back finds its place, and works as it did."""
 
+from dataclasses import replace
 from datetime import timedelta
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -43,6 +45,21 @@ def shown(api: Api, path: str) -> list[Body]:
     return sorted(
         ({**one, "id": ""} for one in ok(api.get(path))), key=lambda one: one["name"]
     )
+
+
+def test_a_request_id_that_another_client_chose_too_takes_nothing_else_back(
+    api: Api, settings
+):
+    trusted = (ip_network("127.0.0.0/8"),)
+    settings.SVC = replace(settings.SVC, trusted_proxies=trusted)
+    for name, address in (("theirs", "192.0.2.1"), ("mine", "192.0.2.2")):
+        chosen = {"X-Request-Id": "chosen-twice", "X-Forwarded-For": address}
+        ok(api.post("/api/groups", {"name": name}, **chosen))
+
+    undo(api)
+
+    names = {each["name"] for each in ok(api.get("/api/groups"))}
+    assert names == {"All", "theirs"}
 
 
 def test_records_that_took_the_places_of_others_give_them_back(api: Api):

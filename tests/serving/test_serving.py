@@ -18,7 +18,7 @@ from meshmgmt.core import runtime
 from meshmgmt.core.locks import locked
 from meshmgmt.env import BASE_DIR
 from tests.processes import descendants, ended
-from tests.servers import Server, free_port
+from tests.servers import GUNICORN, Server, free_port
 from tests.waiting import until
 from tests.wire import HALF_BODY, half_request, request, value_of
 
@@ -305,6 +305,26 @@ def test_an_unusable_flag_ends_the_start_with_one_sentence(
     assert server.exit_status() == 2
     [line] = server.printed().splitlines()
     assert sentence in line
+
+
+@pytest.mark.parametrize("host", ["10.0.0.5:8000", "[2001:db8::1]", "localhost"])
+def test_probes_answer_to_any_address_and_to_no_name_of_others(
+    server: Server, host: str
+):
+    for path in ("/livez", "/readyz", "/health", "/metrics"):
+        assert server.get(path, Host=host).status == 200
+        assert server.get(path, Host="evil.test").status == 400
+    for other in ("10.0.0.5:8000", "evil.test"):
+        refused = server.get("/api/instance", Host=other)
+        assert (refused.status, "SVC_ALLOWED_HOSTS" in refused.text) == (400, True)
+
+
+@pytest.mark.slow
+def test_workers_of_a_master_that_loaded_the_program_count_together(folder: Path):
+    preloading = (*GUNICORN, "--preload")
+    with Server(folder, command=preloading, SVC_WORKERS="2") as server:
+        many(server, 40)
+        assert value_of(server.get("/metrics").text, LIVEZ) >= 40
 
 
 def test_heads_of_all_kinds_are_those_of_get_and_warn_nobody(server: Server):

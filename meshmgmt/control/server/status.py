@@ -15,9 +15,10 @@ import grpc
 from django.db import DatabaseError, InterfaceError
 from google.protobuf.message import DecodeError
 
-from meshmgmt.api.middleware import forwarded_address, written
+from meshmgmt.api.middleware import forwarded_address
 from meshmgmt.control.services.refusals import Busy, Refused
 from meshmgmt.core import context as facts
+from meshmgmt.core.addresses import host_of
 from meshmgmt.core.errors import Unavailable, first_line
 from meshmgmt.core.ids import new_id
 
@@ -96,11 +97,10 @@ def source_of(context: Context) -> str:
     """Return the caller's IP address, "" when unknown; trusted proxies may name it."""
     # gRPC writes the brackets of IPv6 as %5B and %5D.
     kind, _, rest = unquote(context.peer()).partition(":")
-    address = written(rest) if kind in {"ipv4", "ipv6"} else ""
-    # Of each proxy that adds a line of its own, as HTTP has them in one.
-    pairs = context.invocation_metadata() or ()
-    hops = ",".join(str(said) for name, said in pairs if name == "x-forwarded-for")
-    return forwarded_address(address, hops or metadata_of(context).get("x-real-ip", ""))
+    address = host_of(rest) if kind in {"ipv4", "ipv6"} else ""
+    said = metadata_of(context)
+    hops = said.get("x-forwarded-for") or said.get("x-real-ip", "")
+    return forwarded_address(address, hops)
 
 
 def metadata_of(context: Context) -> dict[str, str]:

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterator
 from typing import Any, Final
 
-from events.addresses import host_of
 from events.streams.batches import ingest_events
 from events.streams.catalogue import PROXY
 from events.streams.faults import BatchRefused
@@ -15,6 +14,7 @@ from meshmgmt.control.protocol import proxy_pb2
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.control.services.reporting import plain
 from meshmgmt.core import clock
+from meshmgmt.core.addresses import host_of
 from meshmgmt.core.errors import FieldError
 from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.textrules import name_errors, range_errors
