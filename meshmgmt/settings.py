@@ -16,6 +16,7 @@ import meshmgmt
 from meshmgmt import env
 from meshmgmt.core import files
 from meshmgmt.core.locks import LOCK_SECONDS
+from meshmgmt.envvalues import SQLITE
 
 try:
     SVC = env.load()
@@ -81,7 +82,7 @@ def _database() -> dict[str, Any]:
     if url.startswith("postgres"):
         return {**_postgresql(url), "POOLER": _pooler()}
     if url:
-        return _sqlite(unquote(url.removeprefix(env.SQLITE)))
+        return _sqlite(unquote(url.removeprefix(SQLITE)))
     with _writing():
         return _sqlite(str(SVC.data_dir / DATABASE_FILE))
 
@@ -127,8 +128,8 @@ def _sqlite(path: str) -> dict[str, Any]:
 
 
 _files = [SVC.data_dir / DATABASE_FILE]
-if SVC.database_url.startswith(env.SQLITE):
-    _files.append(Path(unquote(SVC.database_url.removeprefix(env.SQLITE))).absolute())
+if SVC.database_url.startswith(SQLITE):
+    _files.append(Path(unquote(SVC.database_url.removeprefix(SQLITE))).absolute())
 _keep_private(
     SVC.data_dir,
     SVC.data_dir / "secret_key",

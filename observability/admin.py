@@ -20,7 +20,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.context import account_id
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import account_write
-from meshmgmt.env import LEVEL_NAMES
+from meshmgmt.envvalues import LEVEL_NAMES
 from observability.health import status
 from observability.logs import levelcontrol, loglevels
 from observability.logs.loglevels import scope_text

@@ -7,7 +7,8 @@ from typing import Any, Final
 from django.core.management.base import CommandError
 
 from meshmgmt.core import durations, runtime
-from meshmgmt.env import LEVEL_NAMES, Config, parse_level
+from meshmgmt.env import Config
+from meshmgmt.envvalues import LEVEL_NAMES, parse_level
 from observability.logs import loglevels
 from observability.logs.loglevels import Rule
 

@@ -19,7 +19,8 @@ from typing import Final
 from meshmgmt.core import context, runtime
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.locks import locked
-from meshmgmt.env import LEVEL_NAMES, Config
+from meshmgmt.env import Config
+from meshmgmt.envvalues import LEVEL_NAMES
 
 TRACE: Final = 5
 PANIC: Final = 60
