@@ -26,7 +26,7 @@ from tests.servers import Server
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
 
 BACK = 60.0
-"""Seconds from the promotion to answers; 1 to 3 on a quiet machine."""
+"""Seconds from the promotion to answers; 0.2 to 3 were seen."""
 
 
 @contextmanager
