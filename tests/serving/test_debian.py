@@ -237,8 +237,34 @@ def test_systemd_starts_restarts_and_stops_what_the_package_brings(
         assert states(machine) == {"inactive"}
         assert call(machine, "/readyz", "") is None
         assert exists(machine, "/var/lib/meshmgmt/db.sqlite3")
+        machine.run("dpkg", "--install", machine.put(again))
+        until(lambda: call(machine, "/readyz", ""), "an answer after the removal")
+        assert states(machine) == {"active"}
+        assert made in call(machine, "/api/groups", token)
+
         machine.run("dpkg", "--purge", "meshmgmt")
         assert exists(machine, "/var/lib/meshmgmt/db.sqlite3")
         assert "meshmgmt" not in machine.run(
             "systemctl", "list-unit-files", "--no-pager"
         )
+
+
+def test_an_installation_whose_port_is_taken_says_so(
+    packages: tuple[Path, Path], tmp_path: Path
+):
+    program("systemctl")
+    with booted(tmp_path) as machine:
+        other = ("/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1", "8000")
+        machine.run("systemd-run", "--unit=other", *other)
+        until(
+            lambda: machine.tried("curl", "--silent", API).stdout, "the other program"
+        )
+        said = machine.run("dpkg", "--install", machine.put(packages[0]))
+        assert "nothing is served, for its port cannot be opened" in said
+        machine.run("systemctl", "stop", "other")
+        machine.run("systemctl", "restart", "meshmgmt.target")
+        until(lambda: call(machine, "/readyz", ""), "an answer")
+        answer = "meshmgmt meshmgmt/purge-data boolean true\n"
+        machine.run("debconf-set-selections", given=answer)
+        machine.run("dpkg", "--purge", "meshmgmt")
+        assert not exists(machine, "/run/meshmgmt")
