@@ -40,7 +40,7 @@ class Cluster:
             shutil.chown(self.folder, "postgres", "postgres")
         data = ("-D", str(self.folder / "data"))
         if primary is None:
-            self.run("initdb", *data, "-A", "trust", "-N")
+            self.run("initdb", *data, "-A", "trust", "-N", "-E", "UTF8", "--no-locale")
         else:
             where = ("-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres")
             self.run("pg_basebackup", *data, "-R", "-X", "stream", "-c", "fast", *where)

@@ -9,7 +9,9 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -20,6 +22,7 @@ from django.db.migrations.state import ProjectState
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.backup import schema
+from meshmgmt.core.ids import new_id
 from meshmgmt.core.locks import open_locked
 from meshmgmt.core.migrating import Executor
 from meshmgmt.core.queries import fetched
@@ -191,6 +194,45 @@ def test_of_processes_that_migrate_at_once_one_does_and_the_others_wait(
         with ThreadPoolExecutor() as pool:
             done = list(pool.map(lambda _: server.tried("migrate"), range(3)))
     assert [each.returncode for each in done] == [0, 0, 0], done
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (
+            "CREATE DATABASE {0} OWNER {0} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0",
+            "has the encoding LATIN1: make one with ENCODING 'UTF8'",
+        ),
+        (
+            "CREATE DATABASE {0}",
+            "no table may be made; let the role of SVC_DATABASE_URL own the database",
+        ),
+        (
+            "CREATE DATABASE {0} OWNER {0}; REVOKE CREATE ON DATABASE {0} FROM {0}",
+            'to create extension "btree_gist"; let the role of SVC_DATABASE_URL own',
+        ),
+    ],
+    ids=["of another encoding", "of another role", "without extensions"],
+)
+def test_a_new_database_that_cannot_serve_is_refused_in_one_sentence(
+    tmp_path: Path, made: str, sentence: str
+):
+    suites, name = urlsplit(os.environ["SVC_DATABASE_URL"]), f"own_{new_id()}"
+    netloc = f"{name}:x@{suites.hostname}:{suites.port}"
+    url = urlunsplit(suites._replace(netloc=netloc, path=f"/{name}"))
+    with psycopg.connect(urlunsplit(suites), autocommit=True) as server:
+        server.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+        try:
+            for statement in made.format(name).split("; "):
+                server.execute(statement)
+            done = Server(tmp_path / "var", database_url=url).tried("migrate")
+        finally:
+            server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            server.execute(f"DROP ROLE {name}")
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.postgresql

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    OperationalError,
+    ProgrammingError,
+    connection,
+)
+from django.db.migrations.recorder import MigrationRecorder
 
 from meshmgmt.core.locks import Locked, locked
 from meshmgmt.core.migrating import Executor
@@ -19,6 +25,12 @@ migrate.MigrationExecutor = Executor  # type: ignore[attr-defined]  # no other w
 LOCK_KEY: Final = 0x6D696772
 PATIENCE_SECONDS: Final = 60.0
 _NOT_AVAILABLE: Final = "55P03"
+_NOT_ALLOWED: Final = "42501"
+_OWN: Final = "let the role of SVC_DATABASE_URL own the database"
+_FITNESS: Final = """
+    SELECT current_setting('server_encoding'),
+           has_schema_privilege(current_schema(), 'CREATE')
+"""
 _OTHERS: Final = """
     SELECT pid, coalesce(nullif(application_name, ''), usename),
            extract(epoch FROM now() - xact_start)::int
@@ -37,12 +49,17 @@ class Command(migrate.Command):
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate. Raises CommandError, which names them, when others hold on for long."""
+        """Migrate.
+
+        Raises CommandError when others, which it names, hold on for long, and for a
+        database that cannot serve: of another encoding, or without the rights.
+        """
         looks = options["check_unapplied"] or options["plan"]
         if looks or options["database"] != DEFAULT_DB_ALIAS:
             super().handle(*args, **options)
             return
         with self._alone():
+            _refuse_unfit()
             until = time.monotonic() + PATIENCE_SECONDS
             while others := self._held_up(*args, **options):
                 text = f"a table is in use by others: {others}"
@@ -56,8 +73,12 @@ class Command(migrate.Command):
         """Migrate; return who held a table that was needed, "" when all is done."""
         try:
             super().handle(*args, **options)
-        except OperationalError as error:
-            if getattr(error.__cause__, "sqlstate", "") != _NOT_AVAILABLE:
+        except (OperationalError, ProgrammingError) as error:
+            state = getattr(error.__cause__, "sqlstate", "")
+            if state == _NOT_ALLOWED:
+                said = str(error).partition("\n")[0]
+                raise CommandError(f"{said}; {_OWN}") from error
+            if state != _NOT_AVAILABLE:
                 raise
             found = [
                 f"{who} (pid {pid}, for {s} s)" for pid, who, s in fetched(_OTHERS)
@@ -92,6 +113,23 @@ class Command(migrate.Command):
 
     def _wait_told(self) -> None:
         self.stderr.write("another process migrates this database: waiting for it")
+
+
+def _refuse_unfit() -> None:
+    """Raise CommandError where a new database cannot hold every name, or no tables."""
+    # What an earlier version has filled goes on as it did.
+    if (
+        connection.vendor == "postgresql"
+        and not MigrationRecorder(connection).has_table()
+    ):
+        [[encoding, allowed]] = fetched(_FITNESS)
+        if encoding != "UTF8":
+            raise CommandError(
+                f"the database has the encoding {encoding}: make one with ENCODING 'UTF8'"
+                " TEMPLATE template0"
+            )
+        if not allowed:
+            raise CommandError(f"no table may be made; {_OWN}")
 
 
 def _taken() -> bool:
