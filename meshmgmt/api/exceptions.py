@@ -189,6 +189,10 @@ _UNABLE: Final = (
         "the database is read-only now: nothing can be changed",
     ),
     (
+        ("permission denied for",),
+        "the role of the database may not do this: let it own the database",
+    ),
+    (
         _BUSY,
         "other writes take too long at this moment: try again",
     ),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, ProgrammingError, connection, connections
 
 from meshmgmt.api.exceptions import describe
 from meshmgmt.serving.process import STATEMENT_SECONDS, bound_requests
@@ -89,3 +89,35 @@ def test_a_statement_that_takes_too_long_is_503():
     status, message, _ = describe(caught.value)
     assert status == 503
     assert "too long" in message
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("setting", "value", "ours"),
+    [
+        ("DateStyle", "SQL, DMY", "ISO, MDY"),
+        ("default_transaction_isolation", "serializable", "read committed"),
+    ],
+)
+def test_what_a_database_is_set_to_makes_no_answer_fail(
+    setting: str, value: str, ours: str
+):
+    name = connection.settings_dict["NAME"]
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER DATABASE \"{name}\" SET {setting} = '{value}'")
+    connection.close()
+    try:
+        assert shown(setting) == ours
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f'ALTER DATABASE "{name}" RESET {setting}')
+
+
+def test_a_role_that_may_not_write_is_503():
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE onlooker; SET LOCAL ROLE onlooker")
+        with pytest.raises(ProgrammingError) as caught:
+            cursor.execute("INSERT INTO groups_group DEFAULT VALUES")
+    status, message, _ = describe(caught.value)
+    assert status == 503
+    assert "let it own the database" in message

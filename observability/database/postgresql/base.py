@@ -38,6 +38,10 @@ LONGER_SECONDS: Final = 5.0
 
 SESSION: Final = (
     "SET jit = off;"
+    # Whatever else a database or a role is set to: psycopg reads no dates of another
+    # style, and writers would be broken off by each other.
+    "SET datestyle = 'ISO, MDY';"
+    "SET default_transaction_isolation = 'read committed';"
     f"SET lock_timeout = '{LOCK_SECONDS}s';"
     "SET idle_in_transaction_session_timeout = '60s';"
     # The database, too, notices within a minute that a host vanished: until then it
