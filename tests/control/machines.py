@@ -1,18 +1,17 @@
 """Machines that ask the services for something, as the server's handlers would."""
 
-import base64
 from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 import pytest
 
-from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.logins import Session, login
 from meshmgmt.control.services.refusals import Refused
 from meshmgmt.inventory.models import Peer
+from tests import factories
+from tests.factories import setup_key
 
 _numbers = count(1)
 SOURCE = "192.0.2.7"
@@ -20,7 +19,7 @@ SOURCE = "192.0.2.7"
 
 def public_key() -> str:
     """Return a WireGuard key that no other machine has."""
-    return base64.b64encode(next(_numbers).to_bytes(32)).decode()
+    return factories.public_key(next(_numbers))
 
 
 def meta(hostname: str = "web", **facts: Any) -> pb.PeerSystemMeta:
@@ -50,13 +49,6 @@ def request(hostname: str = "web", **facts: Any) -> pb.LoginRequest:
     return pb.LoginRequest(**{"meta": meta(hostname), **facts})
 
 
-def setup_key(**facts: Any) -> tuple[str, SetupKey]:
-    """Create a setup key; return it as its user sees it, and as it is stored."""
-    values = {"name": "k", "type": "reusable", "expires_in": 3600, **facts}
-    made = setup_keys.create(values)
-    return made.plain, made
-
-
 def refusal_of(call: Callable[..., Any], *args: Any, **facts: Any) -> Refused:
     """Return how a call is refused."""
     with pytest.raises(Refused) as caught:
@@ -66,7 +58,7 @@ def refusal_of(call: Callable[..., Any], *args: Any, **facts: Any) -> Refused:
 
 def enrolled(hostname: str = "web", key: str = "", **facts: Any) -> Peer:
     """Let a new machine in by a setup key, one of its own when none is given."""
-    plain = key or setup_key()[0]
+    plain = key or setup_key().plain
     found = login(public_key(), request(hostname, setupKey=plain, **facts), SOURCE)
     return Peer.objects.get(pk=found.peer_id)
 

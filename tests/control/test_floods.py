@@ -34,7 +34,8 @@ from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import awaited, enrolled, run
 from tests.control.deployment import Deployment
-from tests.control.machines import SOURCE, public_key, request, setup_key
+from tests.control.machines import SOURCE, public_key, request
+from tests.factories import setup_key
 from tests.waiting import until
 from tests.wire import half_request
 
@@ -169,8 +170,7 @@ async def test_wrong_keys_beyond_the_limit_are_not_looked_up_but_a_right_one_is(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("connections_that_end")
 def test_a_good_key_that_allows_no_dns_labels_is_no_wrong_key():
-    plain, _ = setup_key()
-    labelled = request(setupKey=plain, dnsLabels=["db"])
+    labelled = request(setupKey=setup_key().plain, dnsLabels=["db"])
 
     async def scenario() -> None:
         key_logins = KeyLogins()

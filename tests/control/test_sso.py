@@ -25,9 +25,15 @@ from tests.control.machines import (
     public_key,
     refusal_of,
     request,
+)
+from tests.factories import (
+    Trail,
+    account_settings,
+    changed,
+    group,
+    groups_of_peer,
     setup_key,
 )
-from tests.factories import Trail, account_settings, changed, group, groups_of_peer
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 
@@ -65,8 +71,8 @@ def test_user_who_signs_in_owns_the_machine(provider: RunningProvider):
     staff = group("staff")
     set_auto_groups(ann, [staff.pk])
     trail = Trail()
-    plain, key = setup_key()
-    found = sign_in(provider, setupKey=plain)
+    key = setup_key()
+    found = sign_in(provider, setupKey=key.plain)
 
     peer = Peer.objects.get(pk=found.peer_id)
     assert (peer.user_id, peer.setup_key_id) == (ann.pk, "")
