@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from threading import Barrier, Event, Semaphore, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import connections
 
 from meshmgmt.core.transactions import account_write
+from tests.api_client import Answer, Api
 
 T = TypeVar("T")
 
@@ -27,6 +29,11 @@ def race(calls: Sequence[Callable[[], T]]) -> list[T]:
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(run, calls))
+
+
+def sent_at_once(api: Api, *requests: tuple[str, str, Any]) -> list[Answer]:
+    """Send all requests at the same moment, each from a client of its own."""
+    return race([partial(Api(api.token).call, *request) for request in requests])
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 from django.db import connection
@@ -17,9 +16,10 @@ from tests.accesstests.test_enforcement import rule_body
 from tests.accesstests.world import World, state
 from tests.api_client import Answer, Api
 from tests.databases import undone
+from tests.dns.bodies import zone as zone_body
 from tests.factories import account_settings, group, network
 from tests.people import api_as, person
-from tests.races import race
+from tests.races import sent_at_once
 from tests.resource_contract import Body, ok, stored
 
 pytestmark = pytest.mark.django_db
@@ -31,9 +31,8 @@ RECORD: Body = {"name": "wiki.corp.lan", "type": "A", "content": "10.0.0.5", "tt
 def world(api: Api) -> World:
     made = World()
     body = {"name": "corp", "domain": "corp.lan", "enable_search_domain": True}
-    zone = ok(
-        api.post("/api/dns/zones", body | {"distribution_groups": [made.staff.pk]})
-    )
+    body["distribution_groups"] = [made.staff.pk]
+    zone = ok(api.post("/api/dns/zones", body))
     ok(api.post(f"/api/dns/zones/{zone['id']}/records", RECORD))
     return made
 
@@ -68,13 +67,8 @@ def test_a_group_that_only_a_zone_names_counts_for_the_machines_of_a_user(
     world: World, api: Api
 ):
     told = group("Told")
-    zone = ok(
-        api.post(
-            "/api/dns/zones",
-            {"name": "inner", "domain": "inner.lan", "enable_search_domain": False}
-            | {"distribution_groups": [told.pk]},
-        )
-    )
+    inner = zone_body(domain="inner.lan", distribution_groups=[told.pk])
+    zone = ok(api.post("/api/dns/zones", inner))
     record = RECORD | {"name": "wiki.inner.lan"}
     ok(api.post(f"/api/dns/zones/{zone['id']}/records", record))
     world.laptop.user = owner = person("user")
@@ -228,15 +222,14 @@ def test_of_two_writes_that_together_break_a_promise_one_is_refused():
     bridge = group("bridge", world.guest)
     world.never()
     to_servers = rule_body([bridge.pk], [world.servers.pk], enabled=True)
-    path = f"/api/groups/{bridge.pk}"
-    ok(api.put(path, {"name": "bridge", "peers": []}))
-    calls = [
-        partial(Api(api.token).post, "/api/policies", to_servers),
-        partial(
-            Api(api.token).put, path, {"name": "bridge", "peers": [world.guest.pk]}
-        ),
-    ]
-    assert sorted(answer.status for answer in race(calls)) == [200, 409]
+    path, body = f"/api/groups/{bridge.pk}", {"name": "bridge", "peers": []}
+    ok(api.put(path, body))
+    answers = sent_at_once(
+        api,
+        ("POST", "/api/policies", to_servers),
+        ("PUT", path, body | {"peers": [world.guest.pk]}),
+    )
+    assert sorted(answer.status for answer in answers) == [200, 409]
     assert state(AccessTest.objects.get()) == "passing"
 
 

@@ -1,6 +1,5 @@
 """Writers that race for a group's name or for the group itself."""
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -17,75 +16,53 @@ from tests.access.bodies import rule as access_rule
 from tests.api_client import Api
 from tests.factories import Trail, group, peer, rule
 from tests.people import api_as
-from tests.races import race
+from tests.races import sent_at_once
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db(transaction=True)
+SAME = ("POST", "/api/groups", {"name": "same"})
 
 
 @pytest.fixture
-def token() -> str:
-    api = api_as("admin")
-    assert api.token is not None
-    return api.token
+def api() -> Api:
+    return api_as("admin")
 
 
-def test_one_of_many_gets_the_name(token: str):
+def statuses(api: Api, *requests: tuple[str, str, Any]) -> list[int]:
+    return sorted(answer.status for answer in sent_at_once(api, *requests))
+
+
+def test_one_of_many_gets_the_name(api: Api):
     trail = Trail()
-
-    answers = race(
-        [partial(Api(token).post, "/api/groups", {"name": "same"}) for _ in range(6)]
-    )
-
-    assert sorted(answer.status for answer in answers) == [200] + [409] * 5
+    assert statuses(api, *[SAME] * 6) == [200] + [409] * 5
     assert Group.objects.filter(name="same").count() == 1
     assert trail.codes == ["group.add"]
 
 
-def test_creation_and_renaming_cannot_both_get_the_name(token: str):
-    others = [group(), group()]
-
-    answers = race(
-        [
-            partial(Api(token).post, "/api/groups", {"name": "same"}),
-            *(
-                partial(Api(token).put, f"/api/groups/{other.pk}", {"name": "same"})
-                for other in others
-            ),
-        ]
-    )
-
-    assert sorted(answer.status for answer in answers) == [200, 409, 409]
+def test_creation_and_renaming_cannot_both_get_the_name(api: Api):
+    paths = [f"/api/groups/{group().pk}" for _ in range(2)]
+    renamed = [("PUT", path, {"name": "same"}) for path in paths]
+    assert statuses(api, SAME, *renamed) == [200, 409, 409]
     assert Group.objects.filter(name="same").count() == 1
 
 
-def test_a_group_is_deleted_once(token: str):
+def test_a_group_is_deleted_once(api: Api):
     gone = group("gone", peer())
     trail = Trail()
-
-    answers = race(
-        [partial(Api(token).delete, f"/api/groups/{gone.pk}") for _ in range(4)]
-    )
-
-    assert sorted(answer.status for answer in answers) == [200, 404, 404, 404]
+    deletion = ("DELETE", f"/api/groups/{gone.pk}", None)
+    assert statuses(api, *[deletion] * 4) == [200, 404, 404, 404]
     assert trail.codes == ["peer.group.delete", "group.delete"]
 
 
-def test_members_and_deletion_end_in_one_consistent_state(token: str):
+def test_members_and_deletion_end_in_one_consistent_state(api: Api):
     for _ in range(5):
         gone, member = group(), peer()
         made = rule([gone], [gone])
+        path, body = f"/api/groups/{gone.pk}", {"name": gone.name, "peers": [member.pk]}
         trail = Trail()
 
-        deleted, updated = race(
-            [
-                partial(Api(token).delete, f"/api/groups/{gone.pk}"),
-                partial(
-                    Api(token).put,
-                    f"/api/groups/{gone.pk}",
-                    {"name": gone.name, "peers": [member.pk]},
-                ),
-            ]
+        deleted, updated = sent_at_once(
+            api, ("DELETE", path, None), ("PUT", path, body)
         )
 
         assert deleted.status == 200
@@ -110,16 +87,15 @@ def test_constraint_guards_the_name_even_without_the_lock():
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_a_write_is_answered_whatever_is_deleted_while_it_is_read_back(
-    token: str, method: str, monkeypatch: pytest.MonkeyPatch
+    api: Api, method: str, monkeypatch: pytest.MonkeyPatch
 ):
-    gone, api = group(), Api(token)
+    gone, path = group(), "/api/policies"
     body = policy(rules=[access_rule(sources=[gone.pk])])
-    path = "/api/policies"
     if method == "PUT":
         path = f"{path}/{ok(api.post(path, body))['id']}"
 
     def deleting(*args: Any) -> Any:
-        race([partial(Api(token).delete, f"/api/groups/{gone.pk}")])
+        sent_at_once(api, ("DELETE", f"/api/groups/{gone.pk}", None))
         return short_groups(*args)
 
     monkeypatch.setattr("meshmgmt.access.selectors.policies.short_groups", deleting)
