@@ -1,5 +1,6 @@
 """Deleting a group takes it out of everything, and disables what it restricted."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -26,6 +27,7 @@ from tests.factories import (
     setup_key,
 )
 from tests.people import api_as, person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -100,22 +102,12 @@ def test_deletion_acts_on_everything_with_one_event_each(api: Api):
     assert {event.meta["reason"] for event in trail.events} == {reason}
     assert len({event.request_id for event in trail.events}) == 1
     by_code = {(event.activity_code, event.target_id): event for event in trail.events}
-    assert by_code["user.group.delete", user.pk].meta == {
-        "group": "gone",
-        "group_id": gone.pk,
-        "is_service_user": "false",
-        "user_name": "Ann",
-        "username": "Ann",
-        "email": "ann@mesh.dev",
-        "reason": reason,
-    }
-    assert by_code["peer.group.delete", one.pk].meta == {
-        "group": "gone",
-        "group_id": gone.pk,
-        "peer_ip": one.ip,
-        "peer_fqdn": f"{one.dns_label}.mesh.internal",
-        "reason": reason,
-    }
+    about = {"group": "gone", "group_id": gone.pk, "reason": reason}
+    names = {"user_name": "Ann", "username": "Ann", "email": "ann@mesh.dev"}
+    of_user = by_code["user.group.delete", user.pk].meta
+    assert of_user == about | names | {"is_service_user": "false"}
+    of_peer = {"peer_ip": one.ip, "peer_fqdn": f"{one.dns_label}.mesh.internal"}
+    assert by_code["peer.group.delete", one.pk].meta == about | of_peer
     assert by_code["rule.update", restricted.pk].changes == {
         "enabled": {"before": True, "after": False},
         "sources": {"added": [], "removed": [gone.pk]},
@@ -123,14 +115,12 @@ def test_deletion_acts_on_everything_with_one_event_each(api: Api):
 
     for changed in (restricted, relaxed, way, gate, account):
         changed.refresh_from_db()
-    assert not restricted.enabled
-    assert relaxed.enabled
+    enabled = [each.enabled for each in (restricted, relaxed, way, gate)]
+    assert enabled == [False, True, False, False]
     assert member_keys(access.RuleSource, relaxed) == [kept.pk]
     assert member_keys(access.RuleDestination, relaxed) == [kept.pk]
     assert member_keys(access.RuleAuthorizedGroup, relaxed) == [(kept.pk, "")]
-    assert not way.enabled
     assert member_keys(access.RouteGroup, way) == [kept.pk]
-    assert not gate.enabled
     assert member_keys(access.SetupKeyAutoGroup, key) == [kept.pk]
     assert member_keys(access.UserAutoGroup, user) == []
     assert not account.peer_expose_enabled
@@ -206,10 +196,15 @@ def test_usage_says_before_what_deletion_then_does(api: Api):
     relaxed = rule([gone, kept], [kept])
     key = setup_key(auto_groups=[gone.pk])
 
-    usage = api.get(f"/api/groups/{gone.pk}/usage")
+    usage = ok(api.get(f"/api/groups/{gone.pk}/usage"))
 
-    assert usage.status == 200
-    assert usage.json == {
+    of_rules = [
+        {"kind": "policy_rule", "id": each.pk, "field": "sources"}
+        | {"name": f"{each.policy.name} / {each.name}"}
+        for each in (restricted, relaxed)
+    ]
+    of_key = {"kind": "setup_key", "id": key.pk, "field": "auto_groups", "name": "key"}
+    assert usage == {
         "id": gone.pk,
         "name": "gone",
         "deletable": True,
@@ -217,27 +212,9 @@ def test_usage_says_before_what_deletion_then_does(api: Api):
         "resources_count": 1,
         "unknown_resources": [{"id": "ghost", "type": "domain"}],
         "references": [
-            {
-                "kind": "policy_rule",
-                "id": restricted.pk,
-                "name": f"{restricted.policy.name} / {restricted.name}",
-                "field": "sources",
-                "disabled_by_deletion": True,
-            },
-            {
-                "kind": "policy_rule",
-                "id": relaxed.pk,
-                "name": f"{relaxed.policy.name} / {relaxed.name}",
-                "field": "sources",
-                "disabled_by_deletion": False,
-            },
-            {
-                "kind": "setup_key",
-                "id": key.pk,
-                "name": "key",
-                "field": "auto_groups",
-                "disabled_by_deletion": False,
-            },
+            of_rules[0] | {"disabled_by_deletion": True},
+            of_rules[1] | {"disabled_by_deletion": False},
+            of_key | {"disabled_by_deletion": False},
         ],
     }
 
@@ -249,35 +226,28 @@ def test_group_all_may_be_used_but_not_deleted(api: Api):
     usage = api.get(f"/api/groups/{everybody.pk}/usage").json
 
     assert usage["deletable"] is False
-    assert [entry["field"] for entry in usage["references"]] == [
-        "sources",
-        "destinations",
-    ]
+    fields = [entry["field"] for entry in usage["references"]]
+    assert fields == ["sources", "destinations"]
 
 
-def test_deleting_through_the_model_or_a_queryset_does_the_same():
-    first, second, third = group("a", peer()), group("b", peer()), group("c", peer())
-    rules = [rule([entry], [entry]) for entry in (first, second, third)]
-    trail = Trail()
+WAYS: dict[str, Callable[[Group], object]] = {
+    "service": lambda gone: group_delete(group_id=gone.pk),
+    "model": lambda gone: gone.delete(),
+    "queryset": lambda gone: Group.objects.filter(pk=gone.pk).delete(),
+}
 
-    group_delete(group_id=first.pk)
-    by_service = trail.codes
-    trail = Trail()
-    second.delete()
-    by_model = trail.codes
-    trail = Trail()
-    Group.objects.filter(pk=third.pk).delete()
 
-    assert by_service == by_model == trail.codes
-    assert by_service == [
-        "rule.update",
-        "policy.update",
-        "peer.group.delete",
-        "group.delete",
-    ]
-    for entry in rules:
-        entry.refresh_from_db()
-        assert not entry.enabled
+@pytest.mark.parametrize("delete", WAYS.values(), ids=WAYS)
+def test_deleting_through_the_model_or_a_queryset_does_the_same(delete: Any):
+    gone = group("a", peer())
+    made, trail = rule([gone], [gone]), Trail()
+
+    delete(gone)
+
+    of_rule = ["rule.update", "policy.update"]
+    assert trail.codes == [*of_rule, "peer.group.delete", "group.delete"]
+    made.refresh_from_db()
+    assert not made.enabled
 
 
 def test_deletion_needs_the_same_queries_for_any_number_of_lists():
@@ -295,18 +265,17 @@ def test_deletion_needs_the_same_queries_for_any_number_of_lists():
     assert queries(12) == queries(1)
 
 
-def test_deletion_of_an_empty_group_asks_at_most_twenty_queries(api: Api):
-    gone = group("empty")
+@pytest.mark.parametrize(
+    ("kind", "make", "most"),
+    [("groups", group, 20), ("peers", peer, 24)],  # PostgreSQL's lock is one
+    ids=["an empty group", "a peer"],
+)
+def test_deletion_of_what_nobody_uses_asks_few_queries(
+    api: Api, kind: str, make: Any, most: int
+):
+    gone = make("unused")
     api.get("/api/users/current")  # the token's last use is stored now
     with CaptureQueriesContext(connection) as captured:
-        assert api.delete(f"/api/groups/{gone.pk}").json == {}
-    assert len(captured) <= 20
-    assert not Group.objects.filter(pk=gone.pk).exists()
-
-
-def test_deletion_of_an_unused_peer_asks_at_most_twenty_four_queries(api: Api):
-    gone = peer("unused")
-    api.get("/api/users/current")
-    with CaptureQueriesContext(connection) as captured:
-        assert api.delete(f"/api/peers/{gone.pk}").json == {}
-    assert len(captured) <= 24  # PostgreSQL's lock is one
+        assert ok(api.delete(f"/api/{kind}/{gone.pk}")) == {}
+    assert len(captured) <= most
+    assert not type(gone).objects.filter(pk=gone.pk).exists()

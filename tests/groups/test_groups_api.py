@@ -114,11 +114,8 @@ class TestGroups(ReplacedResourceContract):
             entry = {k: v for k, v in {**good, part: value}.items() if v is not None}
             yield {"resources": [entry]}, 422, f"resources[0].{part}", text
         subnet = resource("subnet", "subnet")
-        for known, its in (
-            (numbered(1), "peer"),
-            (printer(), "host"),
-            (subnet, "subnet"),
-        ):
+        ends = {"peer": numbered(1), "host": printer(), "subnet": subnet}
+        for its, known in ends.items():
             for kind in {"host", "subnet", "domain"} - {its}:
                 entry = {"id": known.pk, "type": kind}
                 text = f"is of type {its}"
@@ -226,12 +223,9 @@ def test_everybody_is_in_the_group_all(api: Api):
 
     row = api.get(f"/api/groups/{everybody}").json
 
-    assert row["name"] == ALL
-    assert row["peers"] == [
-        {"id": one.pk, "name": "one"},
-        {"id": two.pk, "name": "two"},
-    ]
-    assert (row["peers_count"], row["resources"]) == (2, [])
+    rows = [{"id": one.pk, "name": "one"}, {"id": two.pk, "name": "two"}]
+    assert (row["name"], row["peers"], row["peers_count"]) == (ALL, rows, 2)
+    assert row["resources"] == []
     assert api.get("/api/groups").json == [row]
     assert api.get("/api/groups?name=All").json == [row]
 
@@ -240,12 +234,11 @@ def test_group_all_can_be_neither_changed_nor_deleted(api: Api):
     path = f"/api/groups/{all_group_id()}"
     trail = Trail()
 
-    changed = api.put(path, {"name": ALL, "peers": []})
-    deleted = api.delete(path)
+    answers = api.put(path, {"name": ALL, "peers": []}), api.delete(path)
 
-    assert (changed.status, deleted.status) == (422, 422)
-    assert changed.json["message"] == "the group All cannot be changed"
-    assert deleted.json["message"] == "the group All cannot be deleted"
+    said = [(answer.status, answer.json["message"]) for answer in answers]
+    cannot = "the group All cannot be"
+    assert said == [(422, f"{cannot} changed"), (422, f"{cannot} deleted")]
     assert api.get(path).status == 200
     assert trail.codes == []
 

@@ -1,7 +1,7 @@
 """IPv6 addresses follow the groups that have IPv6."""
 
-import ipaddress
 import json
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
@@ -28,9 +28,7 @@ def ipv6(one: Peer) -> str | None:
 
 def has_ipv6(one: Peer, network: str = RANGE) -> bool:
     address = ipv6(one)
-    return address is not None and ipaddress.ip_address(
-        address
-    ) in ipaddress.ip_network(network)
+    return address is not None and ip_address(address) in ip_network(network)
 
 
 def settings(**changes: Any) -> Account:
@@ -88,9 +86,7 @@ def test_a_new_account_needs_no_more_than_the_groups_that_have_ipv6():
 
 def test_a_new_peer_has_an_address_while_all_have_one():
     settings(network_range_v6=RANGE, ipv6_enabled_groups=[all_group_id()])
-    made = peer_create(name="one", wg_public_key=KEYS[0])
-    assert made.ipv6 is not None
-    assert has_ipv6(made)
+    assert has_ipv6(peer_create(name="one", wg_public_key=KEYS[0]))
 
 
 def test_imported_peers_have_addresses_while_all_have_one():

@@ -34,6 +34,12 @@ def listed(response: Any) -> list[str]:
     return [one.pk for one in response.context["cl"].result_list]
 
 
+def pasted(client: Client, into: Group, text: str, shown: Any = None) -> Any:
+    """Send a list; once more, after a page that shows what of it is clear, for that."""
+    how = {"rest": shown.context["plan"].mark} if shown else {"add": "1"}
+    return client.post(at(into, "paste/"), {"peers": text, **how})
+
+
 def test_the_lists_hold_who_is_in_and_who_is_not(client: Client):
     inside, outside = peer("kitchen"), peer("office")
     team = group("team", inside)
@@ -61,11 +67,7 @@ def test_all_that_match_are_removed_or_added_at_once(
     other = peer("laptop")
     team = group("team", *([*made, other] if word == "leave" else []))
     path = f"{at(team, page)}?q=printer"
-    sent = {
-        "action": action,
-        ACTION_CHECKBOX_NAME: [made[0].pk],
-        "select_across": "1",
-    }
+    sent = {"action": action, ACTION_CHECKBOX_NAME: [made[0].pk], "select_across": "1"}
     trail = Trail()
 
     preview = client.post(path, sent)
@@ -86,7 +88,7 @@ def test_a_pasted_list_is_added(client: Client):
     trail = Trail()
     text = f"{one.name}\n\n{two.ip}\r\n{two.dns_label}\n{three.pk}"
 
-    done = client.post(at(team, "paste/"), {"peers": text, "add": "1"})
+    done = pasted(client, team, text)
 
     assert done["Location"] == at(team)
     assert members_of(team) == [three.pk, one.pk, two.pk]
@@ -100,7 +102,7 @@ def test_full_names_are_found_where_no_domain_is_chosen(client: Client):
     one, team = peer("laptop", dns_label="desk"), group("team")
     domain = account_settings(dns_domain="").peers_domain
 
-    client.post(at(team, "paste/"), {"peers": f"desk.{domain}", "add": "1"})
+    pasted(client, team, f"desk.{domain}")
 
     assert members_of(team) == [one.pk]
 
@@ -112,7 +114,7 @@ def test_nothing_is_added_while_a_line_is_unclear(client: Client):
     trail = Trail()
     text = "printer\nlaptop\n<b>who</b>"
 
-    page = client.post(at(team, "paste/"), {"peers": text, "add": "1"})
+    page = pasted(client, team, text)
 
     shown = page.content.decode()
     assert "Nothing was added yet" in shown
@@ -120,8 +122,7 @@ def test_nothing_is_added_while_a_line_is_unclear(client: Client):
     assert f"({one.ip})" in shown
     assert f"({two.ip})" in shown
     assert trail.codes == []
-    rest = {"peers": text, "rest": page.context["plan"].mark}
-    assert client.post(at(team, "paste/"), rest).status_code == 302
+    assert pasted(client, team, text, page).status_code == 302
     assert members_of(team) == [three.pk]
 
 
@@ -129,23 +130,20 @@ def test_the_rest_is_added_only_as_it_was_shown(client: Client):
     one, two = peer("one"), peer("two")
     team = group("team")
     text = "one\ntwo\nwho"
-    page = client.post(at(team, "paste/"), {"peers": text, "add": "1"})
+    page = pasted(client, team, text)
     two.delete()
 
-    late = client.post(
-        at(team, "paste/"), {"peers": text, "rest": page.context["plan"].mark}
-    )
+    late = pasted(client, team, text, page)
 
     assert late.status_code == 200
     assert members_of(team) == []
-    again = {"peers": text, "rest": late.context["plan"].mark}
-    client.post(at(team, "paste/"), again)
+    pasted(client, team, text, late)
     assert members_of(team) == [one.pk]
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "who"])
 def test_a_list_without_peers_adds_nobody(client: Client, text: str):
-    page = client.post(at(group("team"), "paste/"), {"peers": text, "add": "1"})
+    page = pasted(client, group("team"), text)
 
     assert page.status_code == 200
     assert 'name="rest"' not in page.content.decode()
@@ -178,9 +176,8 @@ def test_a_group_that_goes_while_a_list_is_looked_up_is_not_there(
         return look_up(text)
 
     monkeypatch.setattr(pages, "_resolved", resolved)
-    late = client.post(at(team, "paste/"), {"peers": one.name, "add": "1"})
 
-    assert late.status_code == 404
+    assert pasted(client, team, one.name).status_code == 404
 
 
 def test_all_takes_nobody(client: Client):
@@ -212,7 +209,7 @@ def closed() -> tuple[Group, Peer]:
 
 def test_a_refused_list_stays_and_says_why(client: Client, closed: tuple[Group, Peer]):
     staff, guest = closed
-    page = client.post(at(staff, "paste/"), {"peers": guest.name, "add": "1"})
+    page = pasted(client, staff, guest.name)
     assert page.status_code == 200
     assert "access test &#x27;apart&#x27; would fail" in page.content.decode()
     assert f">\n{guest.name}</textarea>" in page.content.decode()

@@ -80,18 +80,12 @@ def test_peers_join_at_the_end_with_an_event_each_and_the_message_links(client: 
 def test_all_pages_are_taken_when_all_are_selected(client: Client):
     made = peers(70)
     others = peer("laptop", dns_label="laptop")
-    team = group("team")
+    team, path = group("team"), f"{PEERS}?q=peer"
+    sent: dict[str, Any] = {"join": [team.pk], "select_across": "1"}
 
-    done = confirmed(
-        client,
-        "add_to_group",
-        made[:1],
-        f"{PEERS}?q=peer",
-        join=[team.pk],
-        select_across="1",
-    )
+    done = confirmed(client, "add_to_group", made[:1], path, **sent)
 
-    assert done["Location"] == f"{PEERS}?q=peer"
+    assert done["Location"] == path
     assert members_of(team) == [one.pk for one in made]
     assert others.pk not in members_of(team)
 
@@ -105,11 +99,7 @@ def test_moving_leaves_one_group_and_joins_another(client: Client):
 
     assert members_of(old) == [three.pk]
     assert members_of(new) == [two.pk, one.pk]
-    assert sorted(trail.codes) == [
-        "peer.group.add",
-        "peer.group.delete",
-        "peer.group.delete",
-    ]
+    assert sorted(trail.codes) == ["peer.group.add", *["peer.group.delete"] * 2]
 
 
 @pytest.mark.parametrize("query", ["group={}", "q=old", ""])
@@ -138,14 +128,8 @@ def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client):
 
     assert "somebody changed these peers or groups meanwhile" in late.content.decode()
     assert members_of(team) == [made[0].pk]
-    again = act(
-        client,
-        "add_to_group",
-        made,
-        **sent,
-        apply="1",
-        shown=late.context["plan"].mark,
-    )
+    mark = late.context["plan"].mark
+    again = act(client, "add_to_group", made, **sent, apply="1", shown=mark)
     assert again.status_code == 302
     assert len(members_of(team)) == 3
 
@@ -164,17 +148,10 @@ def test_a_peer_deleted_meanwhile_is_noticed(client: Client):
 
 
 def test_a_group_cannot_be_left_and_joined_at_once(client: Client):
-    made, team = peers(1), group("team")
+    made, both = peers(1), [group("team").pk]
+    sent: dict[str, Any] = {"chosen": "1", "leave": both, "join": both, "apply": "1"}
 
-    page = act(
-        client,
-        "move_to_group",
-        made,
-        chosen="1",
-        leave=[team.pk],
-        join=[team.pk],
-        apply="1",
-    )
+    page = act(client, "move_to_group", made, **sent)
 
     assert "a group cannot be left and joined at once" in page.content.decode()
 

@@ -1,5 +1,7 @@
 """Nothing refers to groups unless the registry knows of it."""
 
+from pathlib import Path
+
 import pytest
 from django.apps import apps
 from django.db import models
@@ -83,3 +85,10 @@ def test_a_reference_cannot_be_registered_twice():
 
     with pytest.raises(ValueError, match="registered already"):
         register(ListReference(model=link, kind="again"))
+
+
+def test_every_kind_of_reference_is_documented():
+    text = Path("docs/groups.md").read_text(encoding="utf-8")
+    table = text.partition("## Deleting a group")[2].partition("## ")[0]
+    for reference in REFERENCES.values():
+        assert f"`{reference.kind}`" in table
