@@ -1,64 +1,33 @@
 """Addresses and record content."""
 
 import ipaddress
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.content import (
-    InvalidContentError,
-    canonical_content,
-    parse_nameserver_ip,
-)
+from dns.content import InvalidContentError, canonical_content, parse_nameserver_ip
+
+
+def read(kind: str) -> Callable[[str], str]:
+    """Return what reads the address of a server, or the content of a record's type."""
+    if kind == "server":
+        return parse_nameserver_ip
+    return partial(canonical_content, kind)
 
 
 @pytest.mark.parametrize(
-    ("text", "canonical"),
+    ("kind", "text", "canonical"),
     [
-        ("8.8.8.8", "8.8.8.8"),
-        ("127.0.0.1", "127.0.0.1"),
-        ("2001:db8:0::1", "2001:db8::1"),
-        ("[2001:DB8::1]", "2001:db8::1"),
-        ("::ffff:1.2.3.4", "::ffff:1.2.3.4"),
-        ("::ffff:102:304", "::ffff:1.2.3.4"),
-        ("fe80::1", "fe80::1"),
-    ],
-)
-def test_unicast_nameserver_addresses_are_made_canonical(text: str, canonical: str):
-    assert parse_nameserver_ip(text) == canonical
-    assert parse_nameserver_ip(canonical) == canonical
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "not an IPv4 or IPv6"),
-        ("1.1.1", "not an IPv4 or IPv6"),
-        ("01.1.1.1", "not an IPv4 or IPv6"),
-        (" 1.1.1.1", "not an IPv4 or IPv6"),
-        ("1.1.1.1/32", "not an IPv4 or IPv6"),
-        ("user@1.1.1.1", "not an IPv4 or IPv6"),
-        ("[1.1.1.1]", "not an IPv4 or IPv6"),
-        ("[2001:db8::1", "not an IPv4 or IPv6"),
-        ("[[::1]]", "not an IPv4 or IPv6"),
-        ("fe80::1%eth0", "not an IPv4 or IPv6"),
-        ("\u0661.1.1.1", "not an IPv4 or IPv6"),
-        ("1" * 100_000, "not an IPv4 or IPv6"),
-        ("::", "unspecified"),
-        ("::ffff:0.0.0.0", "unspecified"),
-        ("ff02::1", "multicast"),
-        ("::ffff:224.0.0.1", "multicast"),
-    ],
-)
-def test_other_nameserver_addresses_are_refused(text: str, reason: str):
-    with pytest.raises(InvalidContentError, match=reason):
-        parse_nameserver_ip(text)
-
-
-@pytest.mark.parametrize(
-    ("record_type", "text", "canonical"),
-    [
+        ("server", "8.8.8.8", "8.8.8.8"),
+        ("server", "127.0.0.1", "127.0.0.1"),
+        ("server", "2001:db8:0::1", "2001:db8::1"),
+        ("server", "[2001:DB8::1]", "2001:db8::1"),
+        ("server", "::ffff:1.2.3.4", "::ffff:1.2.3.4"),
+        ("server", "::ffff:102:304", "::ffff:1.2.3.4"),
+        ("server", "fe80::1", "fe80::1"),
         ("A", "10.0.0.1", "10.0.0.1"),
         ("A", "0.0.0.0", "0.0.0.0"),
         ("AAAA", "2001:DB8:0:0::1", "2001:db8::1"),
@@ -68,14 +37,24 @@ def test_other_nameserver_addresses_are_refused(text: str, reason: str):
         ("CNAME", "localhost", "localhost"),
     ],
 )
-def test_record_content_is_made_canonical(record_type: str, text: str, canonical: str):
-    assert canonical_content(record_type, text) == canonical
-    assert canonical_content(record_type, canonical) == canonical
+def test_addresses_and_content_are_made_canonical(kind: str, text: str, canonical: str):
+    assert read(kind)(text) == read(kind)(canonical) == canonical
+
+
+NO_ADDRESS = [
+    *("", "1.1.1", "01.1.1.1", " 1.1.1.1", "1.1.1.1/32", "user@1.1.1.1", "[1.1.1.1]"),
+    *("[2001:db8::1", "[[::1]]", "fe80::1%eth0", "\u0661.1.1.1", "1" * 100_000),
+]
 
 
 @pytest.mark.parametrize(
-    ("record_type", "text", "reason"),
+    ("kind", "text", "reason"),
     [
+        *(("server", text, "not an IPv4 or IPv6") for text in NO_ADDRESS),
+        ("server", "::", "unspecified"),
+        ("server", "::ffff:0.0.0.0", "unspecified"),
+        ("server", "ff02::1", "multicast"),
+        ("server", "::ffff:224.0.0.1", "multicast"),
         ("A", "1.2.3", "IPv4 address"),
         ("A", "1.2.3.4\x00", "IPv4 address"),
         ("AAAA", "", "IPv6 address"),
@@ -86,9 +65,9 @@ def test_record_content_is_made_canonical(record_type: str, text: str, canonical
         ("a", "1.2.3.4", "not A, AAAA or CNAME"),
     ],
 )
-def test_other_record_content_is_refused(record_type: str, text: str, reason: str):
+def test_other_addresses_and_content_are_refused(kind: str, text: str, reason: str):
     with pytest.raises(InvalidContentError, match=reason):
-        canonical_content(record_type, text)
+        read(kind)(text)
 
 
 @given(st.ip_addresses())

@@ -1,9 +1,6 @@
 """Writing and comparing zone files."""
 
-import os
 import random
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,10 +12,13 @@ from dns.zonefile.reader import read_zone
 from dns.zonefile.writer import unwritable, write_zone
 from meshmgmt.mesh.snapshot import Record
 from tests.explain import accounts
+from tests.programs import program, ran
 
 A1 = Record("a.corp.lan", "A", "10.0.0.1", 60, id="r1")
 A2 = Record("a.corp.lan", "A", "10.0.0.2", 60, id="r2")
 B = Record("b.corp.lan", "CNAME", "a.corp.lan", 60, id="r3")
+MOVED = Record("a.corp.lan", "A", "10.0.0.9", 60)
+ELSEWHERE = Record("b.corp.lan", "CNAME", "x.example", 60)
 
 
 def test_the_canonical_form_is_sorted_and_explicit():
@@ -120,15 +120,6 @@ def test_a_file_replaces_an_alias_whose_target_no_file_can_hold():
     assert compare(told([alias], file), file.records).removed == (alias,)
 
 
-def needs(program: str) -> str:
-    """Path of a program; its test is skipped without it, except in CI."""
-    found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
-    if found is None and not os.environ.get("CI"):
-        pytest.skip(f"{program} is not installed")
-    assert found is not None, f"{program} is needed in CI"
-    return found
-
-
 def test_named_checkzone_accepts_an_export_with_authority(tmp_path: Path):
     records = [
         Record("corp.lan", "A", "10.0.0.1", 60),
@@ -142,12 +133,7 @@ def test_named_checkzone_accepts_an_export_with_authority(tmp_path: Path):
     ]
     path = tmp_path / "corp.lan.zone"
     path.write_text(write_zone("corp.lan", records, authority=True))
-    done = subprocess.run(
-        [needs("named-checkzone"), "corp.lan", path],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(program("named-checkzone"), "corp.lan", path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("OK\n")
     assert "warning" not in done.stdout.lower()
@@ -162,11 +148,8 @@ def test_named_compilezone_reads_the_same_records(tmp_path: Path):
     )
     source, target = tmp_path / "in", tmp_path / "out"
     source.write_text(write_zone("corp.lan", records, authority=True))
-    subprocess.run(
-        [needs("named-compilezone"), "-o", target, "corp.lan", source],
-        capture_output=True,
-        check=True,
-    )
+    compiler = program("named-compilezone")
+    ran(compiler, "-o", target, "corp.lan", source, check=True)
     read = read_zone(target.read_text(), domain="corp.lan")
     assert set(read.records) == set(records)
     assert read.ignored == 2
@@ -174,8 +157,7 @@ def test_named_compilezone_reads_the_same_records(tmp_path: Path):
 
 def test_equal_zones_do_not_differ():
     diff = compare([A1, A2, B], [B, A2, A1])
-    assert not diff
-    assert diff.unchanged == 3
+    assert (bool(diff), diff.unchanged) == (False, 3)
 
 
 def test_the_diff_tells_added_changed_and_removed():
@@ -187,19 +169,14 @@ def test_the_diff_tells_added_changed_and_removed():
 
 
 def test_the_only_record_of_its_name_and_type_is_changed_not_replaced():
-    moved = Record("a.corp.lan", "A", "10.0.0.9", 60)
-    elsewhere = Record("b.corp.lan", "CNAME", "x.example", 60)
-    diff = compare([A1, B], [moved, elsewhere])
-    assert diff == Diff((), (Change(A1, moved), Change(B, elsewhere)), (), 0)
-    both = compare([A1, A2], [moved])
-    assert (both.added, both.changed, both.removed) == ((moved,), (), (A1, A2))
+    diff = compare([A1, B], [MOVED, ELSEWHERE])
+    assert diff == Diff((), (Change(A1, MOVED), Change(B, ELSEWHERE)), (), 0)
+    assert compare([A1, A2], [MOVED]) == Diff((MOVED,), (), (A1, A2), 0)
 
 
 def test_a_merge_removes_nothing_and_replaces_aliases_only():
-    moved = Record("a.corp.lan", "A", "10.0.0.9", 60)
-    elsewhere = Record("b.corp.lan", "CNAME", "x.example", 60)
-    diff = compare([A1, B], [moved, elsewhere], merge=True)
-    assert diff == Diff((moved,), (Change(B, elsewhere),), (), 0)
+    diff = compare([A1, B], [MOVED, ELSEWHERE], merge=True)
+    assert diff == Diff((MOVED,), (Change(B, ELSEWHERE),), (), 0)
     assert merge_conflicts([A1, B], diff) == []
 
 
