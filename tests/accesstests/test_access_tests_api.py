@@ -7,8 +7,10 @@ from itertools import product
 
 from django.conf import LazySettings
 
+from events.audit.reading import last_id
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
+from meshmgmt.core import clock
 from tests.accesstests.world import World, state
 from tests.api_client import Api
 from tests.factories import Trail, group, group_id, numbered, peers, resource
@@ -223,3 +225,18 @@ def test_odd_domains_are_judged(api: Api):
         asked = body(number, kind=kind, destination=aim, protocol="all", port=None)
         answer = api.post(PATH, asked)
         assert answer.status == 422 or answer.json["state"] == "passing", (kind, value)
+
+
+def test_it_is_the_one_of_the_end_that_is_gone_then_and_now(api: Api):
+    world = World()
+    path = f"/api/access-tests/{world.never().pk}"
+    ok(api.delete(f"/api/groups/{world.servers.pk}"))
+    first = ok(api.get(path))["emptied_by"]
+    between = clock.rfc3339(clock.now())
+    ok(api.delete(f"/api/groups/{world.guests.pk}"))
+    assert ok(api.get(path))["emptied_by"] != first
+    assert ok(api.get(f"{path}?at={between}"))["emptied_by"] == first
+
+    ok(api.post(f"/api/events/audit/{last_id()}/revert", {"whole_request": True}))
+
+    assert ok(api.get(path))["emptied_by"] == first

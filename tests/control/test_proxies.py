@@ -1,12 +1,14 @@
-"""Reverse proxies: their tokens and their access logs."""
+"""Reverse proxies: their tokens, also in the admin site, and their access logs."""
 
 import datetime as dt
-from io import StringIO
+import re
+from functools import partial
 from typing import Any
 
 import orjson
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
+from django.test import Client
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from events.models import ProxyEntry
@@ -21,7 +23,9 @@ from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument, NotFound
 from meshmgmt.core.ids import new_id
+from tests.admin.signed_in import texts_of
 from tests.control.machines import refusal_of
+from tests.dns.test_commands import run
 from tests.factories import Trail
 from tests.people import api_as, person
 
@@ -158,10 +162,7 @@ def test_unknown_token_cannot_be_revoked():
         proxy_tokens.delete("0" * 20)
 
 
-def command(*args: str) -> str:
-    out = StringIO()
-    call_command("proxy_tokens", *args, stdout=out)
-    return out.getvalue()
+command = partial(run, "proxy_tokens")
 
 
 def test_command_makes_lists_and_revokes_tokens():
@@ -182,3 +183,31 @@ def test_command_makes_lists_and_revokes_tokens():
 def test_command_says_what_is_wrong(args: tuple[str, ...]):
     with pytest.raises(CommandError):
         command(*args)
+
+
+TOKENS = "/admin/control/proxytoken/"
+
+
+def test_new_token_is_shown_once(client: Client):
+    response = client.post(f"{TOKENS}add/", {"name": "edge", "expires_in": "30"})
+    assert response.status_code == 302
+    found = re.search(r"<code>(\w+)</code>", texts_of(response))
+    assert found is not None
+    token = ProxyToken.objects.get()
+    assert check_proxy_token(f"Bearer {found[1]}") == token.pk
+    for page in (TOKENS, f"{TOKENS}{token.pk}/change/"):
+        text = client.get(page).content.decode()
+        assert "edge" in text
+        assert token.hash not in text
+
+
+def test_token_is_revoked(client: Client):
+    token = proxy_tokens.create({"name": "edge"})
+    found = client.post(TOKENS, {"q": token.plain})
+    assert found["Location"] == f"{TOKENS}{token.pk}/change/"
+    asked = client.get(f"{TOKENS}{token.pk}/delete/").content.decode()
+    assert "Revoking proxy token" in asked
+    assert "will be revoked" in asked
+    response = client.post(f"{TOKENS}{token.pk}/delete/", {"post": "yes"})
+    assert response.status_code == 302
+    assert not ProxyToken.objects.exists()

@@ -1,14 +1,21 @@
-"""Maps of recorded account states, compared message by message."""
+"""Maps of recorded account states, message by message: made, and sent by a server."""
 
+import asyncio
 import json
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import connections
 from google.protobuf.json_format import MessageToDict
 
 from meshmgmt import env
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server.netbirdconfig import LIFETIME, netbird_config
+from meshmgmt.control.server.server import PeerServer
+from tests.control import agents
+from tests.control.agents import Agent
 from tests.control.plain import comparable, differences
 from tests.control.recordings import (
     FOLDER,
@@ -19,6 +26,7 @@ from tests.control.recordings import (
     recording,
 )
 from tests.control.wholemessages import check_sync
+from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
 
@@ -91,3 +99,41 @@ def test_put_together_messages_are_whole_and_harmless(name):
         parsed = pb.SyncResponse.FromString(message)
         check_sync(parsed)
         assert len(parsed.SerializeToString()) == len(message)
+
+
+# Both databases give the same maps above: one is enough for the wire.
+@pytest.mark.slow
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", names())
+def test_every_peer_is_sent_the_recorded_map(name: str, tmp_path: Path):
+    bind = f"127.0.0.1:{free_port()}"
+    config = env.load({"SVC_GRPC_BIND": bind, "SVC_RUNTIME_DIR": str(tmp_path)})
+
+    async def told(playback: Playback, labels: list[str]) -> dict[str, Any]:
+        server, stopping, now = PeerServer(config), asyncio.Event(), asyncio.Event()
+        serving = asyncio.create_task(server.run(stopping, now))
+        try:
+            return {label: await first_map(playback, label) for label in labels}
+        finally:
+            now.set()
+            stopping.set()
+            await serving
+            for threads in (server.threads, server.upkeep, server.hub.maps):
+                await asyncio.to_thread(threads.close)
+
+    async def first_map(playback: Playback, label: str) -> dict[str, Any]:
+        url, key = f"http://{bind}", playback.private_keys[label]
+        async with Agent(url, private_key=key) as agent:
+            agent.meta = playback.metas[label]
+            async for message in agent.sync():
+                message.ClearField("netbirdConfig")
+                return playback.as_recorded(message)
+        raise AssertionError(f"{label} was told nothing")
+
+    def from_the_wire(playback: Playback, labels: list[str]) -> dict[str, Any]:
+        connections.close_all()
+        found: dict[str, Any] = agents.run(told(playback, labels))
+        return found
+
+    assert_as_recorded(name, list(found_differences(name, from_the_wire)))

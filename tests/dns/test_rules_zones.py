@@ -1,4 +1,4 @@
-"""Rules of zones and records."""
+"""Rules of zones and records; names on the pages of a zone, whole or to be completed."""
 
 from typing import Any
 
@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules.zones import record_errors, zone_errors
+from dns.rules.zones import name_in_zone, record_errors, zone_errors
 from meshmgmt.core.errors import FieldError
+from meshmgmt.core.names import InvalidNameError, canonical, is_subdomain
 
 
-def of_record(name: str, type_: str, content: str, ttl: int) -> list[FieldError]:
+def of_record(
+    name: str, type_: str, content: str, ttl: int, domain: str = "Corp.lan"
+) -> list[FieldError]:
     record = {"name": name, "type": type_, "content": content, "ttl": ttl}
-    return record_errors(record, zone_domain="Corp.lan")
+    return record_errors(record, zone_domain=domain)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +99,83 @@ def test_no_record_crashes_the_rules(
     for error in of_record(name, record_type, content, ttl):
         assert error.field in {"name", "type", "content", "ttl"}
         assert len(error.message) < 400
+
+
+labels = st.from_regex(r"[a-z0-9]{1,5}", fullmatch=True)
+domains = st.lists(labels, min_size=1, max_size=3).map(".".join)
+whatever = st.one_of(
+    domains,
+    domains.map("*.{}".format),
+    st.sampled_from(["@", "*", "", ".", "..", "*.", "a.*", "ü.ß", "@.a", "SVC.Test"]),
+    st.text(max_size=20),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("www", "www.svc.test"),
+        ("a.b", "a.b.svc.test"),
+        ("@", "svc.test"),
+        ("*", "*.svc.test"),
+        ("*.dev", "*.dev.svc.test"),
+        ("_sip._tcp", "_sip._tcp.svc.test"),
+        ("bücher", "bücher.svc.test"),
+        ("svc.test", "svc.test"),
+        ("WWW.Svc.Test", "WWW.Svc.Test"),
+        ("*.svc.test", "*.svc.test"),
+        ("www.svc.test.", "www.svc.test."),
+        ("www.other.test", "www.other.test.svc.test"),
+        ("xsvc.test", "xsvc.test.svc.test"),
+        ("www.other.test.", "www.other.test."),
+        ("", ""),
+        ("a..b", "a..b"),
+        ("<b>", "<b>"),
+        ("a.*", "a.*"),
+    ],
+)
+def test_whole_and_relative_names(text: str, whole: str):
+    assert name_in_zone(text, "svc.test") == whole
+
+
+def test_a_domain_may_be_written_in_any_case_and_with_its_dot():
+    assert name_in_zone("www", "Svc.Test.") == "www.Svc.Test"
+
+
+@given(domains, domains)
+def test_every_name_below_a_domain_can_be_written_both_ways(name: str, domain: str):
+    whole = f"{name}.{domain}"
+    assert name_in_zone(whole, domain) == whole
+    assert name_in_zone(f"{whole}.", domain) == f"{whole}."
+    if not is_subdomain(name, domain):
+        assert name_in_zone(name, domain) == whole
+
+
+@given(whatever, domains)
+def test_a_name_that_was_completed_stays(text: str, domain: str):
+    once = name_in_zone(text, domain)
+    assert name_in_zone(once, domain) == once
+
+
+@given(whatever, domains)
+def test_what_the_api_takes_the_page_takes_as_the_same_name(text: str, domain: str):
+    if not of_record(text, "A", "10.0.0.1", 60, domain):
+        assert canonical(name_in_zone(text, domain)) == canonical(text)
+
+
+@given(whatever, domains)
+def test_only_names_that_end_in_a_dot_can_lie_outside(text: str, domain: str):
+    found = name_in_zone(text, domain)
+    try:
+        outside = not is_subdomain(canonical(found).removeprefix("*."), domain)
+    except InvalidNameError:
+        return
+    assert not outside or text.endswith(".") or _is_no_name(f"{text}.{domain}")
+
+
+def _is_no_name(text: str) -> bool:
+    try:
+        canonical(text)
+    except InvalidNameError:
+        return True
+    return False
