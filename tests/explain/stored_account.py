@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import connection
 
@@ -77,6 +77,11 @@ def _of_stored_peers(
     )
 
 
+def same(source: object, names: str) -> dict[str, Any]:
+    """Return the columns that an object of the snapshot has under the same names."""
+    return {name: getattr(source, name) for name in names.split()}
+
+
 def store(snapshot: Snapshot) -> None:
     """Write the snapshot; ids are kept, groups are named by their id."""
     period = snapshot.settings.login_period
@@ -116,22 +121,15 @@ def _store_people(snapshot: Snapshot) -> None:
 def _store_peers(snapshot: Snapshot) -> None:
     for peer in snapshot.peers.values():
         Peer.objects.create(
-            id=peer.id,
-            name=peer.name,
+            **same(peer, "id name ip ipv6 user_id ssh_enabled version login_expired"),
             wg_public_key=peer.key,
-            ip=peer.ip,
-            ipv6=peer.ipv6,
             dns_label=peer.label,
             extra_dns_labels=list(peer.extra_labels),
-            user_id=peer.user_id,
-            ssh_enabled=peer.ssh_enabled,
-            version=peer.version,
             go_os=peer.system,
             capabilities=sorted(peer.capabilities),
             local_flags=dict.fromkeys(peer.flags, True),
             files=[{"path": path, "process_is_running": True} for path in peer.running],
             approval_required=not peer.approved,
-            login_expired=peer.login_expired,
             login_expiration_enabled=peer.login_expires,
             last_login=_moment(peer.last_login),
         )
@@ -146,35 +144,25 @@ def _moment(seconds: float | None) -> dt.datetime | None:
 def _store_dns(snapshot: Snapshot) -> None:
     for zone in snapshot.zones:
         stored = Zone.objects.create(
-            id=zone.id,
-            name=zone.name,
+            **same(zone, "id name enabled"),
             domain=zone.domain.upper(),
             canonical_domain=zone.domain,
-            enabled=zone.enabled,
             enable_search_domain=zone.search,
         )
         set_members(ZoneGroup, stored, sorted(zone.groups))
         for record in (*zone.records, *zone.unusable):
             Record.objects.create(
+                **same(record, "type ttl"),
                 zone=stored,
                 name=record.name.upper(),
-                type=record.type,
                 content=record.content[:MAX_TEXT],
-                ttl=record.ttl,
                 canonical_name=record.name,
                 canonical_content=record.content[:MAX_TEXT],
             )
     for group in snapshot.nameserver_groups:
-        servers = [
-            {"ip": server.ip, "ns_type": server.ns_type, "port": server.port}
-            for server in group.nameservers
-        ]
         made = NameserverGroup.objects.create(
-            id=group.id,
-            name=group.name,
-            nameservers=servers,
-            enabled=group.enabled,
-            primary=group.primary,
+            **same(group, "id name enabled primary"),
+            nameservers=[same(each, "ip ns_type port") for each in group.nameservers],
             domains=[f"{domain.upper()}." for domain in group.domains],
             search_domains_enabled=group.search,
         )
@@ -185,34 +173,25 @@ def _store_dns(snapshot: Snapshot) -> None:
 
 def _store_policies(snapshot: Snapshot) -> None:
     for check in snapshot.checks.values():
-        PostureCheck.objects.create(id=check.id, name=check.name, checks=check.checks)
+        PostureCheck.objects.create(**same(check, "id name checks"))
     for policy in snapshot.policies:
-        stored = Policy.objects.create(
-            id=policy.id, name=policy.name, enabled=policy.enabled
-        )
+        stored = Policy.objects.create(**same(policy, "id name enabled"))
         set_members(PolicyPostureCheck, stored, sorted(policy.checks))
         for position, rule in enumerate(policy.rules):
             _store_rule(stored, position, rule)
 
 
 def _store_rule(policy: Policy, position: int, rule: model.Rule) -> None:
-    source_type, source_id = _resource(rule.sources)
-    destination_type, destination_id = _resource(rule.destinations)
     made = PolicyRule.objects.create(
-        id=rule.id,
+        **same(rule, "id enabled bidirectional protocol"),
         policy=policy,
         position=position,
         name="rule",
-        enabled=rule.enabled,
         action="accept" if rule.accept else "drop",
-        bidirectional=rule.bidirectional,
-        protocol=rule.protocol,
         ports=[str(port) for port in rule.ports],
         port_ranges=[{"start": first, "end": last} for first, last in rule.ranges],
-        source_resource_type=source_type,
-        source_resource_id=source_id,
-        destination_resource_type=destination_type,
-        destination_resource_id=destination_id,
+        **_resource("source", rule.sources),
+        **_resource("destination", rule.destinations),
     )
     set_members(RuleSource, made, sorted(rule.sources.groups))
     set_members(RuleDestination, made, sorted(rule.destinations.groups))
@@ -220,23 +199,20 @@ def _store_rule(policy: Policy, position: int, rule: model.Rule) -> None:
     set_members(RuleAuthorizedGroup, made, logins)
 
 
-def _resource(side: RuleSide) -> tuple[str, str]:
-    if side.peer is not None:
-        return "peer", side.peer
-    return ("host", side.resource) if side.resource is not None else ("", "")
+def _resource(end: str, side: RuleSide) -> dict[str, str]:
+    kind = "peer" if side.peer is not None else "host"
+    id_ = side.peer if side.peer is not None else side.resource
+    named = {"type": kind, "id": id_} if id_ is not None else {"type": "", "id": ""}
+    return {f"{end}_resource_{part}": text for part, text in named.items()}
 
 
 def _store_routes(snapshot: Snapshot) -> None:
     for route in snapshot.routes:
         stored = Route.objects.create(
-            id=route.id,
+            **same(route, "id network enabled metric masquerade"),
             network_id=route.net_id,
-            network=route.network,
             domains=list(route.domains),
-            enabled=route.enabled,
             peer_id=route.peer,
-            metric=route.metric,
-            masquerade=route.masquerade,
         )
         set_members(RouteGroup, stored, sorted(route.groups))
         set_members(RoutePeerGroup, stored, sorted(route.peer_groups))
@@ -249,23 +225,18 @@ def _store_networks(snapshot: Snapshot) -> None:
         Network.objects.create(id=network, name=network)
     for router in snapshot.routers:
         made = Router.objects.create(
-            id=router.id,
+            **same(router, "id enabled metric"),
             network_id=router.network,
             peer_id=router.peer,
-            enabled=router.enabled,
-            metric=router.metric,
         )
         set_members(RouterPeerGroup, made, sorted(router.peer_groups))
     listed: dict[str, list[tuple[str, str]]] = {}
     for resource in snapshot.resources:
         kind = "domain" if resource.is_domain else "host"
         NetworkResource.objects.create(
-            id=resource.id,
+            **same(resource, "id name address enabled"),
             network_id=resource.network,
-            name=resource.name,
             type=kind,
-            address=resource.address,
-            enabled=resource.enabled,
         )
         for group_id in resource.groups:
             listed.setdefault(group_id, []).append((resource.id, kind))

@@ -37,35 +37,19 @@ def cname(name: str, target: str) -> Record:
 
 
 def zone(domain: str, *records: Record, search: bool = False) -> Zone:
-    return Zone(
-        id=f"z-{domain}",
-        name=f"Zone {domain}",
-        domain=domain,
-        groups=STAFF,
-        records=records,
-        search=search,
-    )
+    named = f"z-{domain}", f"Zone {domain}"
+    return Zone(*named, domain, STAFF, records, search=search)
 
 
 def servers(ip: str, *domains: str, search: bool = False) -> NameserverGroup:
-    return NameserverGroup(
-        id=f"n-{ip}",
-        name=f"Servers {ip}",
-        nameservers=(Nameserver(ip),),
-        groups=STAFF,
-        domains=domains,
-        primary=not domains,
-        search=search,
-    )
+    of = f"n-{ip}", f"Servers {ip}", (Nameserver(ip),), STAFF
+    return NameserverGroup(*of, domains, primary=not domains, search=search)
 
 
 def snapshot(*zones: Zone, groups: tuple[NameserverGroup, ...] = ()) -> Snapshot:
-    staff = RuleSide(groups=STAFF)
+    everybody = policy("Everybody", (RuleSide(groups=STAFF), RuleSide(groups=STAFF)))
     return replace(
-        placed(
-            {ANN: STAFF, BOB: STAFF, FAR: NO_GROUPS},
-            policy("Everybody", (staff, staff)),
-        ),
+        placed({ANN: STAFF, BOB: STAFF, FAR: NO_GROUPS}, everybody),
         zones=zones,
         nameserver_groups=groups,
         group_names={"staff": "Staff"},
@@ -163,10 +147,8 @@ def test_the_longest_zone_wins_and_the_shorter_is_shadowed():
     )
     result = ask(account, "x.sub.corp.lan")
     assert [r.content for r in result.outcome.records] == ["10.0.0.2"]
-    assert codes(result) == [
-        ("match", "Zone sub.corp.lan"),
-        ("shadowed", "Zone corp.lan"),
-    ]
+    decided = [("match", "Zone sub.corp.lan"), ("shadowed", "Zone corp.lan")]
+    assert codes(result) == decided
 
 
 def test_an_absent_name_falls_to_the_shorter_zone_and_on():
@@ -309,9 +291,8 @@ def test_groups_of_one_domain_are_all_asked_in_creation_order():
 
 
 def test_an_unmanaged_peer_asks_its_system():
-    account = replace(
-        snapshot(zone("corp.lan", a("x.corp.lan"))), unmanaged_groups=STAFF
-    )
+    managed = snapshot(zone("corp.lan", a("x.corp.lan")))
+    account = replace(managed, unmanaged_groups=STAFF)
     result = ask(account, "x.corp.lan")
     assert not result.managed
     assert result.outcome.kind is OutcomeKind.SYSTEM

@@ -69,13 +69,8 @@ def upstream(marker: str) -> Iterator[int]:
 
 def account(domain_port: int, primary_port: int) -> Snapshot:
     def zone(domain: str, *records: tuple[str, str, str]) -> Zone:
-        return Zone(
-            id=domain,
-            name=domain,
-            domain=domain,
-            groups=STAFF,
-            records=tuple(Record(n, t, c, 60) for n, t, c in records),
-        )
+        found = tuple(Record(*record, 60) for record in records)
+        return Zone(domain, domain, domain, STAFF, found)
 
     def at(port: int) -> tuple[Nameserver]:
         return (Nameserver("127.0.0.1", port),)
