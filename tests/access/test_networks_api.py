@@ -16,14 +16,7 @@ from tests.databases import few_parameters
 from tests.factories import group_id, network, numbered
 from tests.factories import resource as stored_resource
 from tests.people import api_as
-from tests.resource_contract import (
-    Answered,
-    Body,
-    Change,
-    Fault,
-    ResourceContract,
-    ok,
-)
+from tests.resource_contract import Answered, Body, Change, Fault, ResourceContract, ok
 
 PATH = "/api/networks"
 

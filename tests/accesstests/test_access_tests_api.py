@@ -143,9 +143,7 @@ def test_a_test_about_nobody_is_empty_and_so_is_one_switched_off(api: Api):
     assert (off["state"], off["failures"]) == ("empty", [])
 
 
-def test_group_that_goes_empties_the_test_and_the_answer_names_the_event(
-    api: Api,
-):
+def test_group_that_goes_empties_the_test_and_the_answer_names_the_event(api: Api):
     made = ok(api.post(PATH, body()))
     trail = Trail()
     ok(api.delete(f"/api/groups/{made['source']['id']}"))

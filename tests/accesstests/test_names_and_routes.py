@@ -155,9 +155,7 @@ def test_write_that_changes_an_answer_is_refused(api: Api, world: World):
     assert found == dict.fromkeys(WAYS, refused)
 
 
-def test_write_in_pieces_is_whole_while_a_promise_about_names_is_kept(
-    world: World,
-):
+def test_write_in_pieces_is_whole_while_a_promise_about_names_is_kept(world: World):
     with in_pieces(9000):
         assert write_number() == 0
     resolving(world)

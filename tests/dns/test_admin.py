@@ -144,9 +144,7 @@ def test_zone_page_changes_deletes_and_adds_records(client: Client):
     assert codes == ["delete", "delete", "create"]
 
 
-def test_a_page_of_few_records_that_claims_many_is_read_as_it_is(
-    client: Client,
-):
+def test_a_page_of_few_records_that_claims_many_is_read_as_it_is(client: Client):
     saved(client.post(f"{ZONES}add/", zone_form(RECORD)))
     made = Zone.objects.get()
     [first] = made.records.all()

@@ -76,10 +76,7 @@ def test_import_reads_standard_input(zone_id: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("www 60 A 10.0.0\n", "line 1, column 10"),
-        (FILE, "line 4, column 4: .*MX"),
-    ],
+    [("www 60 A 10.0.0\n", "line 1, column 10"), (FILE, "line 4, column 4: .*MX")],
 )
 def test_strict_import_of_a_faulty_file_changes_nothing(
     zone_id: str, tmp_path: Path, text: str, message: str

@@ -51,9 +51,7 @@ def test_row_has_the_fields_that_clients_know(api: Api):
     ]
 
 
-def test_policies_and_routers_decide_and_names_are_known_by_routes_too(
-    api: Api,
-):
+def test_policies_and_routers_decide_and_names_are_known_by_routes_too(api: Api):
     a, b, c, d, gateway, hidden = (peer(name) for name in ("a", *"bcd", "gw", "hid"))
     left, right, others = group("left", a), group("right", b, c), group("others", d)
     office = f"/api/networks/{network().pk}"

@@ -124,9 +124,7 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
         (account(unmanaged_groups=STAFF), "Corp", "no managed peer"),
     ],
     "zone_empty": [(corp(records=()), "Corp", "no records")],
-    "cname_target_missing": [
-        (corp(records=(NOWHERE,)), "w.corp.lan", "no.corp.lan"),
-    ],
+    "cname_target_missing": [(corp(records=(NOWHERE,)), "w.corp.lan", "no.corp.lan")],
     "search_domain_unused": [
         (corp(search=True, records=NO_LABELS), "Corp", "search domain")
     ],

@@ -48,11 +48,7 @@ def ago(**length: int) -> dict[str, Any]:
         ),
         (ago(days=9), EXPIRED, ["off offline for 9 days", "bad login expired"]),
         ({"connected": True}, BLOCKED, ["ok connected", "bad owner blocked"]),
-        (
-            {"connected": True},
-            PENDING,
-            ["ok connected", "warn owner pending approval"],
-        ),
+        ({"connected": True}, PENDING, ["ok connected", "warn owner pending approval"]),
     ],
 )
 def test_badges_say_what_state_a_peer_is_in(
