@@ -21,18 +21,10 @@ pytestmark = pytest.mark.django_db
 
 
 def test_setup_key_is_shown_once(client: Client):
-    team = group("team")
+    sent = {"name": "office", "type": "reusable", "days": "1", "usage_limit": "0"}
+    filled = sent | {"auto_groups": [group("team").pk]}
 
-    response = client.post(
-        path("access/setupkey", "add/"),
-        {
-            "name": "office",
-            "type": "reusable",
-            "days": "1",
-            "usage_limit": "0",
-            "auto_groups": [team.pk],
-        },
-    )
+    response = client.post(path("access/setupkey", "add/"), filled)
 
     assert response.status_code == 302, errors_of(response)
     found = re.search(r"<code>([0-9A-F-]{36})</code>", texts_of(response))
@@ -75,7 +67,6 @@ def test_posture_check_in_use_is_deleted_as_the_api_does(client: Client):
     assert not access.Policy.objects.filter(enabled=True).exists()
 
 
-STRONG = "Correct-Horse-1"
 INVITE = {"email": "ann@mesh.dev", "name": "Ann", "role": "auditor", "hours": "48"}
 
 
@@ -105,12 +96,12 @@ def test_link_of_an_invite_is_shown_once_and_works(client: Client):
     assert link.rpartition("/")[2] not in page
     assert made.token_hash not in page
     assert b"ann@mesh.dev" in Client().get(link).content
-    chosen = {"name": "Ann", **dict.fromkeys(("password", "password_again"), STRONG)}
+    strong = dict.fromkeys(("password", "password_again"), "Correct-Horse-1")
+    chosen = {"name": "Ann", **strong}
     assert Client().post(link, chosen)["Location"] == "/admin/login/"
     ann = User.objects.with_email("ann@mesh.dev").get()
     assert member_keys(access.UserAutoGroup, ann) == [team.pk, other.pk]
-    gone = client.get(path("access/invite", f"{made.pk}/change/"))
-    assert gone.status_code == 302
+    assert client.get(there).status_code == 302
 
 
 def test_another_link_ends_the_old_one(client: Client):

@@ -88,18 +88,24 @@ def test_report_is_read_by_the_api_with_names_and_users():
     assert store_flows(one.pk, [event]) == [event.event_id]
 
     (stored,) = shown()
-    assert stored["id"] == str(uuid.UUID(bytes=event.event_id))
-    assert stored["flow_id"] == str(uuid.UUID(bytes=event.flow_fields.flow_id))
-    assert stored["reporter_id"] == one.pk
-    assert (stored["source"]["id"], stored["source"]["name"]) == (one.pk, "laptop")
-    assert stored["source"]["address"] == "100.64.0.1:44070"
-    assert stored["destination"]["id"] == two.pk
-    assert stored["destination"]["address"] == "100.64.0.2:7000"
+    wanted = {
+        "id": str(uuid.UUID(bytes=event.event_id)),
+        "flow_id": str(uuid.UUID(bytes=event.flow_fields.flow_id)),
+        "reporter_id": one.pk,
+        "direction": "EGRESS",
+        "events": [],
+        "rx_bytes": 4832,
+        "tx_packets": 12,
+        "num_of_starts": 2,
+        "num_of_drops": 0,
+    }
+    assert stored | wanted == stored
+    source, to = stored["source"], stored["destination"]
+    laptop = (one.pk, "laptop", "100.64.0.1:44070")
+    assert (source["id"], source["name"], source["address"]) == laptop
+    assert (to["id"], to["address"]) == (two.pk, "100.64.0.2:7000")
     assert stored["user"]["email"] == "ann@mesh.dev"
-    assert (stored["policy"]["id"], stored["direction"]) == ("policy-1", "EGRESS")
-    assert (stored["rx_bytes"], stored["tx_packets"]) == (4832, 12)
-    assert (stored["num_of_starts"], stored["num_of_drops"]) == (2, 0)
-    assert stored["events"] == []
+    assert stored["policy"]["id"] == "policy-1"
 
 
 def test_same_event_sent_again_is_acknowledged_and_stored_once():
@@ -128,8 +134,8 @@ def test_old_clients_report_each_start_end_and_drop():
     now = clock.now()
     fields = {"type": pb.Type.TYPE_DROP, "num_of_starts": 0, "num_of_ends": 0}
     event = flow(timestamp=stamp(now), fields=fields)
-    event.ClearField("window_start")
-    event.ClearField("window_end")
+    for name in ("window_start", "window_end"):
+        event.ClearField(name)
     store_flows(one.pk, [event])
     (stored,) = shown()
     assert [inner["type"] for inner in stored["events"]] == ["TYPE_DROP"]
@@ -158,8 +164,7 @@ def test_absurd_numbers_are_bounded():
     fields = {"rx_bytes": 10**19, "tx_bytes": 2**64 - 1, "num_of_drops": 2**63}
     store_flows(one.pk, [flow(fields=fields), flow(fields=fields)])
     for event in shown():
-        assert event["rx_bytes"] == event["tx_bytes"] == MAX_COUNTER
-        assert event["num_of_drops"] == MAX_COUNTER
+        assert {event[name] for name in fields} == {MAX_COUNTER}
 
 
 FAULTY = {

@@ -47,27 +47,21 @@ def sent(machine: Peer) -> PeerJob:
     return job
 
 
-def answer(job: PeerJob, **facts: Any) -> pb.JobResponse:
-    return pb.JobResponse(ID=job.pk.encode(), **facts)
+def answered(job: PeerJob, **facts: Any) -> PeerJob:
+    """Let the peer of a job answer it, and return what became of it."""
+    jobs.take_answer(job.peer_id, pb.JobResponse(ID=job.pk.encode(), **facts))
+    job.refresh_from_db()
+    return job
 
 
 def test_job_is_answered_as_the_reference_answers_it_and_audited():
     owner = person("owner")
     api, machine, trail = api_of(owner), connected(), Trail()
     made = ok(ask(api, machine))
-    assert made == {
-        "id": made["id"],
-        "created_at": made["created_at"],
-        "completed_at": None,
-        "triggered_by": owner.pk,
-        "status": "pending",
-        "failed_reason": None,
-        "workload": {
-            "type": "bundle",
-            "parameters": PARAMETERS,
-            "result": {"upload_key": None},
-        },
-    }
+    new = {"id": made["id"], "created_at": made["created_at"], "completed_at": None}
+    new |= {"status": "pending", "failed_reason": None, "triggered_by": owner.pk}
+    bundle = {"type": "bundle", "parameters": PARAMETERS}
+    assert made == new | {"workload": bundle | {"result": {"upload_key": None}}}
     at = f"/api/peers/{machine.pk}/jobs"
     assert ok(api.get(f"{at}/{made['id']}")) == made
     assert ok(api.get(at)) == [made]
@@ -80,7 +74,7 @@ def test_job_is_answered_as_the_reference_answers_it_and_audited():
 def test_jobs_are_listed_newest_first(api: Api):
     machine = connected()
     first = sent(machine)
-    jobs.take_answer(machine.pk, answer(first, status=pb.JobStatus.failed))
+    answered(first, status=pb.JobStatus.failed)
     second = ok(ask(api, machine))
     listed = ok(api.get(f"/api/peers/{machine.pk}/jobs"))
     assert [row["id"] for row in listed] == [second["id"], first.pk]
@@ -160,14 +154,11 @@ def test_job_is_found_under_its_own_peer_alone(api: Api):
 
 def test_asking_is_for_those_who_may_create_jobs():
     machine = connected()
-    for role, reads, asks in (
-        ("network_admin", 403, 403),
-        ("auditor", 200, 403),
-        ("admin", 200, 200),
-    ):
+    expected = {"network_admin": (403, 403), "auditor": (200, 403), "admin": (200, 200)}
+    for role, statuses in expected.items():
         api = api_as(role)
-        assert api.get(f"/api/peers/{machine.pk}/jobs").status == reads
-        assert ask(api, machine).status == asks
+        reading, asking = api.get(f"/api/peers/{machine.pk}/jobs"), ask(api, machine)
+        assert (reading.status, asking.status) == statuses, role
 
 
 def test_job_is_handed_to_one_process_alone():
@@ -185,11 +176,8 @@ def test_job_is_handed_to_one_process_alone():
 
 
 def test_upload_key_is_kept(api: Api):
-    job = sent(connected())
-    done = answer(
-        job, status=pb.JobStatus.succeeded, bundle=pb.BundleResult(upload_key="a/b.zip")
-    )
-    jobs.take_answer(job.peer_id, done)
+    result = pb.BundleResult(upload_key="a/b.zip")
+    job = answered(sent(connected()), status=pb.JobStatus.succeeded, bundle=result)
     row = ok(api.get(f"/api/peers/{job.peer_id}/jobs/{job.pk}"))
     assert (row["status"], row["failed_reason"]) == ("succeeded", None)
     assert row["workload"]["result"] == {"upload_key": "a/b.zip"}
@@ -205,28 +193,23 @@ def test_upload_key_is_kept(api: Api):
     ],
 )
 def test_job_that_failed_says_why(facts: dict[str, Any], reason: str):
-    job = sent(connected())
-    jobs.take_answer(job.peer_id, answer(job, **facts))
-    job.refresh_from_db()
-    assert job.status == "failed"
-    assert job.failed_reason.rstrip("\ufffd") == reason
+    job = answered(sent(connected()), **facts)
+    assert (job.status, job.failed_reason.rstrip("\ufffd")) == ("failed", reason)
 
 
 @pytest.mark.parametrize("identifier", [b"", b"\0", b"\xff" * 9, b"x" * 100_000])
 def test_answer_to_what_nobody_asked_is_left_aside(identifier: bytes):
     job = sent(connected())
     jobs.take_answer(job.peer_id, pb.JobResponse(ID=identifier))
-    jobs.take_answer(peer("stranger").pk, answer(job, status=pb.JobStatus.failed))
+    failed = pb.JobResponse(ID=job.pk.encode(), status=pb.JobStatus.failed)
+    jobs.take_answer(peer("stranger").pk, failed)
     job.refresh_from_db()
     assert job.status == "pending"
 
 
 def test_answer_comes_once():
-    job = sent(connected())
-    jobs.take_answer(job.peer_id, answer(job, status=pb.JobStatus.succeeded))
-    jobs.take_answer(job.peer_id, answer(job, status=pb.JobStatus.failed))
-    job.refresh_from_db()
-    assert job.status == "succeeded"
+    job = answered(sent(connected()), status=pb.JobStatus.succeeded)
+    assert answered(job, status=pb.JobStatus.failed).status == "succeeded"
 
 
 def test_peer_that_comes_again_has_given_up_what_it_was_sent():
@@ -290,18 +273,12 @@ def test_page_of_a_peer_leads_to_its_bundles_and_shows_what_became_of_them():
     assert "not to this service" in shown
     [job] = PeerJob.objects.all()
     assert (job.triggered_by, job.status) == (owner.pk, "pending")
-    assert job.parameters == {
-        "bundle_for": True,
-        "bundle_for_time": 3,
-        "log_file_count": 7,
-        "anonymize": True,
-    }
+    asked = {"bundle_for_time": 3, "log_file_count": 7, "anonymize": True}
+    assert job.parameters == {**PARAMETERS, **asked}
     again = client.post(page_of(machine), form).content.decode()
     assert "pending job already" in again
-    done = answer(
-        job, status=pb.JobStatus.succeeded, bundle=pb.BundleResult(upload_key="k<e>y")
-    )
-    jobs.take_answer(machine.pk, done)
+    result = pb.BundleResult(upload_key="k<e>y")
+    answered(job, status=pb.JobStatus.succeeded, bundle=result)
     shown = client.get(page_of(machine)).content.decode()
     assert "k&lt;e&gt;y" in shown
     assert "succeeded" in shown

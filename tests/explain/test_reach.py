@@ -36,14 +36,8 @@ def database(api: Api) -> Peer:
     """A server whose PostgreSQL the peer `web` may use, and nobody else."""
     web = peer("web", ip="100.64.7.1")
     db = peer("db", ip="100.64.7.2", dns_label="db-1")
-    sql = rule_body(
-        name="sql",
-        bidirectional=False,
-        protocol="tcp",
-        ports=["5432"],
-        sources=[group("webs", web).pk],
-        destinations=[group("dbs", db).pk],
-    )
+    ends = {"sources": [group("webs", web).pk], "destinations": [group("dbs", db).pk]}
+    sql = rule_body(name="sql", ports=["5432"], **ends)
     ok(api.post("/api/policies", policy_body(name="web to db", rules=[sql])))
     return db
 
@@ -105,30 +99,20 @@ def test_the_answer_names_the_rule_that_lets_it_through(api: Api, database: Peer
     found = ok(explain(api, web().pk, database.pk, SQL))
     rule = PolicyRule.objects.get(name="sql")
     policy = {"kind": "policy", "id": rule.policy_id, "name": "web to db"}
+    because = {"policy": policy, "rule": rule.pk, "effect": "accept"}
+    because["text"] = "policy web to db lets TCP 5432 through"
+    db = {"kind": "peer", "id": database.pk, "name": "db"}
+    offline = {"kind": "offline", "object": db, "text": "peer db is not connected"}
     assert found == {
         "source": {"kind": "peer", "id": web().pk, "name": "web"},
-        "destination": {"kind": "peer", "id": database.pk, "name": "db"},
+        "destination": db,
         "protocol": "tcp",
         "port": 5432,
         "verdict": "allowed",
         "path": "direct",
         "via": [],
-        "because": [
-            {
-                "policy": policy,
-                "rule": rule.pk,
-                "effect": "accept",
-                "text": "policy web to db lets TCP 5432 through",
-            }
-        ],
-        "obstacles": [
-            {
-                "kind": "offline",
-                "object": {"kind": "peer", "id": database.pk, "name": "db"},
-                "text": "peer db is not connected",
-                "remedy": "start peer db",
-            }
-        ],
+        "because": [because],
+        "obstacles": [offline | {"remedy": "start peer db"}],
     }
 
 
@@ -382,15 +366,11 @@ def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
     api: Api, database: Peer, client: Client
 ):
     moment = clock.rfc3339(clock.now())
-    flow = traffic(
-        id="refused",
-        num_of_drops=3,
-        window_start=moment,
-        window_end=moment,
-        source={"id": web().pk, "address": "100.64.7.1"},
-        destination={"id": database.pk, "address": "100.64.7.2:22"},
-    )
-    let_through = traffic(source={"id": web().pk, "address": "100.64.7.1"})
+    source = {"id": web().pk, "address": "100.64.7.1"}
+    to = {"id": database.pk, "address": "100.64.7.2:22"}
+    when = {"window_start": moment, "window_end": moment}
+    flow = traffic(id="refused", num_of_drops=3, source=source, destination=to, **when)
+    let_through = traffic(source=source)
     batches.ingest_events(TRAFFIC, [flow, let_through])
     rule = PolicyRule.objects.get()
     ok(api.delete(f"/api/policies/{rule.policy_id}"))

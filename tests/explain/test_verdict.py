@@ -143,8 +143,7 @@ def test_an_unmanaged_group_or_a_zone_without_the_name_would_not_help():
 
 def test_servers_for_the_domain_of_another_group_would_be_asked():
     other = replace(servers("10.0.0.53", "corp.test"), groups=OFFICE)
-    found = judged(account(groups=(PRIMARY, other)), "www.corp.test")
-    [remedy] = said(found)[1]
+    [remedy] = said(judged(account(groups=(PRIMARY, other)), "www.corp.test"))[1]
     assert remedy == (
         "It would be forwarded to 10.0.0.53 (nameserver group Servers 10.0.0.53) if the"
         " peer were in group Office"
@@ -178,9 +177,8 @@ def test_a_record_that_a_zone_lacks_is_a_remedy():
         " nobody else is asked"
     )
     assert remedies == [f"{kind} AAAA record www.corp.test"]
-    assert said(judged(account(CORP), "new.corp.test"))[1] == [
-        f"{kind} A record new.corp.test"
-    ]
+    [remedy] = said(judged(account(CORP), "new.corp.test"))[1]
+    assert remedy == f"{kind} A record new.corp.test"
 
 
 def test_a_name_of_a_peer_out_of_reach_says_whose_it_is():
@@ -198,15 +196,13 @@ def test_a_name_of_a_peer_out_of_reach_says_whose_it_is():
 def test_what_hides_a_peer_is_said_and_all_that_would_show_it():
     reason, remedies = far(approved=False, login_expired=True)
     assert "which waits for approval and whose login expired;" in reason
-    assert remedies == [
-        (
-            "It would resolve if peer far were approved and the login of peer far were"
-            " renewed and a policy let this peer reach peer far"
-        )
-    ]
-    assert far(TO_FAR, approved=False)[1] == [
-        "It would resolve if peer far were approved"
-    ]
+    [remedy] = remedies
+    assert remedy == (
+        "It would resolve if peer far were approved and the login of peer far were"
+        " renewed and a policy let this peer reach peer far"
+    )
+    [remedy] = far(TO_FAR, approved=False)[1]
+    assert remedy == "It would resolve if peer far were approved"
 
 
 @pytest.mark.parametrize(
@@ -297,12 +293,11 @@ def test_a_peer_that_is_not_managed_says_what_would_make_it():
         "It would be managed if peer ann were approved"
     ]
     both = with_peer(pending, "p1", login_expired=True)
-    assert said(judged(both, "www.corp.test"))[1] == [
-        (
-            "It would be managed if peer ann were approved and the login of peer ann were"
-            " renewed"
-        )
-    ]
+    [remedy] = said(judged(both, "www.corp.test"))[1]
+    assert remedy == (
+        "It would be managed if peer ann were approved and the login of peer ann were"
+        " renewed"
+    )
 
 
 def test_broken_aliases_say_so():
@@ -360,12 +355,8 @@ def test_the_api_tells_why_and_doing_it_helps(api: Api):
     laptop = peer("laptop")
     made = ok(api.post("/api/dns/zones", zone(distribution_groups=[staff])))
     ok(api.post(f"/api/dns/zones/{made['id']}/records", record()))
-    ok(
-        api.post(
-            "/api/dns/nameservers",
-            nameserver_group(groups=[staff], domains=[], primary=True),
-        )
-    )
+    primary = nameserver_group(groups=[staff], domains=[], primary=True)
+    ok(api.post("/api/dns/nameservers", primary))
     path = f"/api/dns/explain?peer={laptop.pk}&name=www.svc.test"
     found = ok(api.get(path))["verdict"]
     assert "zone Services has the name" in found["reason"]["text"]
