@@ -1,7 +1,7 @@
 """A small JSON client over Django's test client."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from django.test import Client
@@ -20,6 +20,16 @@ class Answer:
     def fields(self) -> dict[str, str]:
         """Messages by field path of an error answer."""
         return {e["field"]: e["message"] for e in self.json.get("errors", [])}
+
+    @property
+    def message(self) -> str:
+        """What an error answer says of it all."""
+        return str(self.json["message"])
+
+    def refused(self, status: int) -> Self:
+        """Return the answer, which has to be one with this status."""
+        assert self.status == status, self.json
+        return self
 
 
 class Api:

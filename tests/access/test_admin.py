@@ -41,7 +41,6 @@ CHECKS = {
 
 
 def path(kind: str, rest: str = "") -> str:
-    """Return the path of a page."""
     return f"/admin/{kind}/{rest}"
 
 

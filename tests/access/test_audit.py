@@ -17,7 +17,6 @@ pytestmark = pytest.mark.django_db
 
 
 def stored(model: type[AuditedModel], **facts: Any) -> Any:
-    """Store an object."""
     made = model(**facts)
     made.save()
     return made
@@ -34,13 +33,10 @@ def test_change_of_a_rule_is_one_event_of_it_and_one_of_its_policy():
         set_members(access.RuleSource, again, [one.pk, two.pk])
         set_members(access.RuleAuthorizedGroup, again, [(one.pk, "root\nadmin")])
 
-    assert trail.targets == [
-        ("policy.update", made.policy_id),
-        ("rule.update", made.pk),
-    ]
-    assert trail.events[0].changes == {
-        "rules": {"added": [], "removed": [], "changed": [made.pk]}
-    }
+    updated = [("policy.update", made.policy_id), ("rule.update", made.pk)]
+    assert trail.targets == updated
+    changes = {"added": [], "removed": [], "changed": [made.pk]}
+    assert trail.events[0].changes == {"rules": changes}
     assert trail.events[1].changes == {
         "protocol": {"before": "all", "after": "tcp"},
         "ports": {"before": [], "after": ["443"]},
@@ -64,7 +60,6 @@ def test_change_of_any_list_of_a_route_is_a_change_of_the_route(link: type[Group
 
 
 def key(**facts: Any) -> Any:
-    """Store a setup key."""
     return stored(
         access.SetupKey, name="key", key_hash="f" * 64, key_prefix="ABCDE", **facts
     )

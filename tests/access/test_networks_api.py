@@ -1,6 +1,7 @@
 """Networks, their resources and routers over HTTP."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -80,13 +81,9 @@ class TestResources(ResourceContract):
 
     def changes(self, made: Body) -> Iterator[Change]:
         new = group_id("new")
-        added = {
-            "name": "new",
-            "id": new,
-            "resource_name": "printer 9",
-            "resource_id": made["id"],
-            "resource_type": "host",
-        }
+        its = {"name": "printer 9", "id": made["id"], "type": "host"}
+        added = {"name": "new", "id": new}
+        added |= {f"resource_{name}": value for name, value in its.items()}
         told = {"resource.group.delete": None, "resource.group.add": added}
         yield {"groups": [new]}, {}, told
 
@@ -113,12 +110,8 @@ class TestRouters(ResourceContract):
         return routers_of()
 
     def body(self, number: int = 1) -> Body:
-        return {
-            "peer": numbered(number).pk,
-            "metric": 10,
-            "masquerade": True,
-            "enabled": True,
-        }
+        on = {"masquerade": True, "enabled": True}
+        return {"peer": numbered(number).pk, "metric": 10, **on}
 
     def answered(self) -> Iterator[Answered]:
         yield self.body(), {"peer_groups": None}
@@ -154,6 +147,11 @@ def resource(**changes: object) -> Body:
     return {"name": "printer", "address": "10.0.0.1"} | changes
 
 
+def new_policy(api: Api, **ends: Any) -> Body:
+    made: Body = ok(api.post("/api/policies", policy(rules=[rule(**ends)])))
+    return made
+
+
 def test_network_lists_what_belongs_to_it(api: Api):
     made = ok(api.post(PATH, {"name": "office"}))
     printers, others = group_id("printers"), group_id("others")
@@ -164,16 +162,9 @@ def test_network_lists_what_belongs_to_it(api: Api):
     members["enabled"] = False
     by_groups = ok(api.post(routers_of(), members))
     end = {"id": second["id"], "type": "domain"}
-    to_group = ok(
-        api.post("/api/policies", policy(rules=[rule(destinations=[printers])]))
-    )
-    to_resource = ok(
-        api.post(
-            "/api/policies",
-            policy(rules=[rule(destinations=[], destinationResource=end)]),
-        )
-    )
-    ok(api.post("/api/policies", policy(rules=[rule(destinations=[others])])))
+    to_group = new_policy(api, destinations=[printers])
+    to_resource = new_policy(api, destinations=[], destinationResource=end)
+    new_policy(api, destinations=[others])
     shown = ok(api.get(f"{PATH}/{made['id']}"))
     assert shown["resources"] == [first["id"], second["id"]]
     assert shown["routers"] == [by_peer["id"], by_groups["id"]]
@@ -219,8 +210,7 @@ def test_groups_of_a_resource_are_shown_in_full(api: Api):
 def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api):
     made = ok(api.post(resources_of(), resource(groups=[group_id("printers")])))
     end = {"id": made["id"], "type": "host"}
-    sent = rule(sources=[], sourceResource=end)
-    made_policy = ok(api.post("/api/policies", policy(rules=[sent])))
+    made_policy = new_policy(api, sources=[], sourceResource=end)
     changed = ok(api.put(f"{resources_of()}/{made['id']}", {"address": "p.test"}))
     assert changed["type"] == "domain"
     assert len(changed["groups"]) == 1
@@ -232,8 +222,7 @@ def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api):
 def test_type_that_was_never_the_resources_own_stays_as_sent(api: Api):
     made = ok(api.post(resources_of(), resource()))
     end = {"id": made["id"], "type": "subnet"}
-    sent = rule(destinations=None, destinationResource=end)
-    made_policy = ok(api.post("/api/policies", policy(rules=[sent])))
+    made_policy = new_policy(api, destinations=None, destinationResource=end)
     ok(api.put(f"{resources_of()}/{made['id']}", {"address": "p.test"}))
     shown = ok(api.get(f"/api/policies/{made_policy['id']}"))
     assert shown["rules"][0]["destinationResource"] == end
@@ -251,12 +240,9 @@ def test_part_of_another_network_is_not_found(api: Api, of: Callable[..., str]):
 
 
 def test_all_resources_and_routers_of_the_account(api: Api):
-    resources = [
-        ok(api.post(resources_of(name), resource(name=name))) for name in ("a", "b")
-    ]
-    routers = [
-        ok(api.post(routers_of(name), {"peer": numbered(1).pk})) for name in "ab"
-    ]
+    peer = {"peer": numbered(1).pk}
+    resources = [ok(api.post(resources_of(x), resource(name=x))) for x in "ab"]
+    routers = [ok(api.post(routers_of(x), peer)) for x in "ab"]
     assert ok(api.get(f"{PATH}/resources")) == resources
     assert ok(api.get(f"{PATH}/routers")) == routers
     for part in ("resources", "routers"):

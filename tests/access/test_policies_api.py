@@ -14,7 +14,7 @@ from meshmgmt.core.ids import new_id
 from meshmgmt.meshstate import load, load_around
 from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
-from tests.factories import group, group_id, network, numbered, printer
+from tests.factories import group_id, network, numbered, printer
 from tests.people import api_as
 from tests.resource_contract import (
     Answered,
@@ -87,12 +87,8 @@ class TestPolicies(ResourceContract):
         unknown = {"source_posture_checks": ["nope"]}
         field = "source_posture_checks[0]"
         yield unknown, 422, field, "posture check 'nope' was not found"
-        yield (
-            {"description": "d" * 1001},
-            422,
-            "description",
-            "more than 1000 characters",
-        )
+        long = {"description": "d" * 1001}
+        yield long, 422, "description", "more than 1000 characters"
         for side in SIDES:
             sent = rule()
             del sent[side]
@@ -112,23 +108,18 @@ def broken_rules() -> Iterator[tuple[Body, str, str]]:
     """Return changes of a rule, the field that is at fault, and what is said of it."""
     people, end = group_id("people"), {"id": numbered(1).pk, "type": "peer"}
     unknown, ssh = "0" * 20, {"protocol": "netbird-ssh"}
-    for side, one in (
-        ("sources", "sourceResource"),
-        ("destinations", "destinationResource"),
-    ):
+    for side in SIDES:
+        one = f"{side[:-1]}Resource"
         yield {side: None}, side, f"give either {side} or {one}"
         yield {one: end}, side, f"give either {side} or {one}, not both"
     yield {"sources": [unknown]}, "sources[0]", f"group {unknown!r} was not found"
     yield {"destinations": [""]}, "destinations[0]", "group '' was not found"
-    for changes, part, message in (
-        ({"id": "nope"}, "id", "resource 'nope' was not found"),
-        (
-            {"type": "printer"},
-            "type",
-            "'printer' is no type: use one of peer, host, subnet, domain",
-        ),
+    choices = "'printer' is no type: use one of peer, host, subnet, domain"
+    for part, value, message in (
+        ("id", "nope", "resource 'nope' was not found"),
+        ("type", "printer", choices),
     ):
-        one_end = {"sources": [], "sourceResource": end | changes}
+        one_end = {"sources": [], "sourceResource": end | {part: value}}
         yield one_end, f"sourceResource.{part}", message
     choices = "'sctp' is no protocol: use one of all, tcp, udp, icmp, netbird-ssh"
     yield {"protocol": "sctp"}, "protocol", choices
@@ -177,17 +168,10 @@ def test_enabled_left_out_of_a_put_is_kept_unless_clients_leave_out_what_is_fals
     settings: Any, omitted: str
 ):
     api = api_as("owner")
-    office = network()
-    bodies = {
-        PATH: policy(),
-        "/api/routes": route(),
-        f"/api/networks/{office.pk}/resources": {
-            "name": "nas",
-            "address": "10.0.0.9",
-            "enabled": True,
-            "groups": [group_id("people")],
-        },
-    }
+    nas = {"name": "nas", "address": "10.0.0.9", "enabled": True}
+    nas["groups"] = [group_id("people")]
+    resources = f"/api/networks/{network().pk}/resources"
+    bodies = {PATH: policy(), "/api/routes": route(), resources: nas}
     settings.SVC = replace(settings.SVC, omitted_fields=omitted)
     for path, body in bodies.items():
         made = ok(api.post(path, body))
@@ -210,20 +194,15 @@ def test_type_of_a_resource_is_answered_as_sent_and_its_id_says_what_it_is(
     api: Api, kind: str
 ):
     machine, reached = numbered(1).pk, printer().pk
-    sent = rule(
-        sources=None,
-        sourceResource={"id": machine, "type": kind},
-        destinations=None,
-        destinationResource={"id": reached, "type": kind},
-        protocol="netbird-ssh",
-        authorized_groups={group_id("people"): ["root"]},
-    )
+    ends = {"sourceResource": {"id": machine, "type": kind}}
+    ends["destinationResource"] = {"id": reached, "type": kind}
+    ssh = {"protocol": "netbird-ssh"}
+    ssh |= {"authorized_groups": {group_id("people"): ["root"]}}
+    sent = rule(**dict.fromkeys(SIDES), **ends, **ssh)
     [shown] = ok(api.post(PATH, policy(rules=[sent])))["rules"]
-    assert shown["sourceResource"] == sent["sourceResource"]
-    assert shown["destinationResource"] == sent["destinationResource"]
+    assert {end: shown[end] for end in ends} == ends
     [known] = [each for policy in load().policies for each in policy.rules]
-    assert known.sources.peer == machine
-    assert known.destinations.resource == reached
+    assert (known.sources.peer, known.destinations.resource) == (machine, reached)
     around = load_around(machine)
     assert [each for policy in around.policies for each in policy.rules] == [known]
 
@@ -238,19 +217,11 @@ def test_rule_with_an_empty_side_lets_nobody_through_and_lint_says_so(
     assert made["rules"][0][side] == []
     assert ok(api.put(f"{PATH}/{made['id']}", made)) == made
     assert ok(api.get(f"/api/peers/{numbered(1).pk}/accessible-peers")) == []
-    [finding] = [
-        entry
-        for entry in ok(api.get("/api/dns/lint"))
-        if entry["code"] == "policy_one_sided"
-    ]
-    assert finding["object"] == {
-        "kind": "policy",
-        "id": made["id"],
-        "name": made["name"],
-    }
-    assert finding["message"] == (
-        f"1 rule of policy work without {side}, which let nobody through"
-    )
+    findings = ok(api.get("/api/dns/lint"))
+    [finding] = [each for each in findings if each["code"] == "policy_one_sided"]
+    named = {"kind": "policy", "id": made["id"], "name": made["name"]}
+    text = f"1 rule of policy work without {side}, which let nobody through"
+    assert (finding["object"], finding["message"]) == (named, text)
 
 
 def test_ids_of_any_length_are_cut_where_they_are_named(api: Api):
@@ -271,10 +242,8 @@ def test_rule_of_another_policy_is_refused_on_put(api: Api):
     mine, other = (ok(api.post(PATH, policy(name=name))) for name in "ab")
     foreign = other["rules"][0]["id"]
     answer = api.put(f"{PATH}/{mine['id']}", {"rules": [rule(id=foreign)]})
-    assert answer.status == 422
-    assert answer.fields == {
-        "rules[0].id": f"rule of this policy {foreign!r} was not found"
-    }
+    text = f"rule of this policy {foreign!r} was not found"
+    assert answer.refused(422).fields == {"rules[0].id": text}
     assert ok(api.get(f"{PATH}/{other['id']}")) == other
 
 
@@ -282,8 +251,7 @@ def test_rule_named_twice_is_refused(api: Api):
     made = ok(api.post(PATH, policy()))
     twice = [rule(id=made["rules"][0]["id"])] * 2
     answer = api.put(f"{PATH}/{made['id']}", {"rules": twice})
-    assert answer.status == 422
-    assert answer.fields == {"rules[1].id": "this rule is given twice"}
+    assert answer.refused(422).fields == {"rules[1].id": "this rule is given twice"}
 
 
 def test_ids_of_rules_count_for_nothing_on_creation(api: Api):
@@ -302,33 +270,22 @@ def test_rules_keep_their_identity_by_id_and_by_place(api: Api):
     assert [entry["name"] for entry in changed["rules"]] == ["c", "b2", "new"]
     assert [entry["id"] for entry in changed["rules"][:2]] == [c, b]
     new = changed["rules"][2]["id"]
-    assert sorted(trail.targets) == sorted(
-        [
-            ("policy.update", made["id"]),
-            ("rule.update", c),  # it moved
-            ("rule.update", b),
-            ("rule.add", new),
-            ("rule.delete", a),
-        ]
-    )
-    assert trail.events[0].changes == {
-        "rules": {"added": [new], "removed": [a], "changed": [c, b]}
-    }
+    updated = [("rule.update", b), ("rule.update", c)]  # it moved
+    others = [("policy.update", made["id"]), ("rule.add", new), ("rule.delete", a)]
+    assert sorted(trail.targets) == sorted(updated + others)
+    changes = {"added": [new], "removed": [a], "changed": [c, b]}
+    assert trail.events[0].changes == {"rules": changes}
 
 
 def test_a_stored_rule_with_more_ports_than_one_may_have_is_switched_off(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ):
-    team = group("team")
-    many = [str(port) for port in range(1, 1002)]
-    ends = {"sources": [team.pk], "destinations": [team.pk]}
-    one = {"name": "many", "enabled": True, "action": "accept", "protocol": "tcp"}
-    body = {"name": "p", "enabled": True, "rules": [one | ends | {"ports": many}]}
+    body = policy(rules=[rule(ports=[str(port) for port in range(1, 1002)])])
     with monkeypatch.context() as patch:  # as before there was a limit
         patch.setattr(policy_rules, "MOST_PORTS", 2000)
-        made = ok(api.post("/api/policies", body))
-    assert api.post("/api/policies", body | {"name": "q"}).status == 422
-    off = ok(api.put(f"/api/policies/{made['id']}", {"enabled": False}))
+        made = ok(api.post(PATH, body))
+    assert api.post(PATH, body | {"name": "q"}).status == 422
+    off = ok(api.put(f"{PATH}/{made['id']}", {"enabled": False}))
     assert (off["enabled"], len(off["rules"][0]["ports"])) == (False, 1001)
 
 

@@ -119,8 +119,7 @@ def test_a_policy_is_made_with_all_its_rules_in_one_transaction(client: Client):
     assert (first.policy.name, first.name, first.protocol) == ("p", "web", "tcp")
     ranges = [{"start": 443, "end": 443}, {"start": 8000, "end": 8010}]
     assert first.port_ranges == ranges
-    assert not first.bidirectional
-    assert second.bidirectional
+    assert (first.bidirectional, second.bidirectional) == (False, True)
     assert member_keys(RuleSource, first) == [office.pk, kitchen.pk]
     assert trail.codes == ["policy.add", "rule.add", "rule.add"]
     assert len(set(AuditEvent.objects.values_list("request_id", flat=True)[:3])) == 1
@@ -320,14 +319,9 @@ def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
 ):
     twin, padded = group("team", issued="jwt"), group(" padded ")
     signing_in = {twin.pk: ["John Doe"], team.pk: [], padded.pk: ["root"]}
-    draft = RuleDraft(
-        name="ssh",
-        action="accept",
-        protocol="netbird-ssh",
-        sources=[twin.pk],
-        destinations=[team.pk],
-        authorized_groups=signing_in,
-    )
+    ends: dict[str, Any] = {"sources": [twin.pk], "destinations": [team.pk]}
+    ssh = {"name": "ssh", "action": "accept", "protocol": "netbird-ssh"}
+    draft = RuleDraft(**ssh, **ends, authorized_groups=signing_in)
     policy = policies.create({"name": "p", "rules": [draft]})
 
     sent = {**opened(client, page_of(policy)), "rules-0-rule_name": "renamed"}

@@ -55,22 +55,16 @@ def test_policy_that_names_a_deleted_peer_or_resource_is_kept_disabled(
     for before, after, still_on in ((alone, left[0], False), (beside, left[1], True)):
         emptied = {**before["rules"][0], "enabled": False, f"{side}s": []}
         del emptied[f"{side}Resource"]
-        assert after == {
-            **before,
-            "enabled": still_on,
-            "rules": [emptied, *before["rules"][1:]],
-        }
+        rules = [emptied, *before["rules"][1:]]
+        assert after == {**before, "enabled": still_on, "rules": rules}
         assert ok(api.put(f"/api/policies/{before['id']}", after)) == after
     changed = {
         event.activity_code: event.meta["reason"]
         for event in trail.events
         if event.activity_code in {"rule.update", "policy.update"}
     }
-    reason = (
-        "peer 'peer no. 1' was deleted"
-        if kind == "peer"
-        else "resource 'printer' was deleted"
-    )
+    what = "peer 'peer no. 1'" if kind == "peer" else "resource 'printer'"
+    reason = f"{what} was deleted"
     assert changed == {"rule.update": reason, "policy.update": reason}
     assert "rule.delete" not in trail.codes
 
@@ -120,12 +114,9 @@ def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so():
     assert left.meta["reason"] == "peer 'peer no. 1' was deleted"
     trail = Trail()
     Peer.objects.all().delete()
-    reasons = {
-        event.meta["reason"]
-        for event in trail.events
-        if event.activity_code == "peer.group.delete"
-    }
-    assert reasons == {"peers 'peer no. 2', 'peer no. 3' were deleted"}
+    others = [e for e in trail.events if e.activity_code == "peer.group.delete"]
+    reason = "peers 'peer no. 2', 'peer no. 3' were deleted"
+    assert {event.meta["reason"] for event in others} == {reason}
 
 
 def test_routes_of_deleted_groups_are_put_back_as_they_are_shown(api: Api):
@@ -153,13 +144,10 @@ def test_policy_with_a_deleted_posture_check_is_kept_disabled(api: Api):
     made = ok(api.post("/api/policies", policy(source_posture_checks=checks)))
     trail = Trail()
     ok(api.delete(f"/api/posture-checks/{checks[0]}"))
-    assert ok(api.get("/api/policies")) == [
-        {**made, "enabled": False, "source_posture_checks": checks[1:]}
-    ]
-    assert trail.targets == [
-        ("policy.update", made["id"]),
-        ("posture.check.delete", checks[0]),
-    ]
+    left = {**made, "enabled": False, "source_posture_checks": checks[1:]}
+    assert ok(api.get("/api/policies")) == [left]
+    gone = ("posture.check.delete", checks[0])
+    assert trail.targets == [("policy.update", made["id"]), gone]
     reason = "posture check 'old client' was deleted"
     assert trail.events[0].meta["reason"] == reason
 
@@ -172,12 +160,12 @@ def test_what_drops_under_a_deleted_posture_check_goes_on_dropping(api: Api):
         ok(api.post("/api/policies", sent))
     trail = Trail()
     ok(api.delete(f"/api/posture-checks/{check}"))
-    left = ok(api.get("/api/policies"))
-    assert [
+    left = [
         (each["enabled"], [entry["enabled"] for entry in each["rules"]])
-        for each in left
-    ] == [(True, [True]), (True, [False, True]), (False, [True, False])]
-    assert {each["source_posture_checks"] == [] for each in left} == {True}
+        for each in ok(api.get("/api/policies"))
+        if each["source_posture_checks"] == []
+    ]
+    assert left == [(True, [True]), (True, [False, True]), (False, [True, False])]
     assert trail.codes.count("rule.update") == 1
     assert trail.codes.count("policy.update") == 3
     reasons = {event.meta.get("reason") for event in trail.events[:-1]}

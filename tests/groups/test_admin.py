@@ -22,7 +22,6 @@ GROUPS = "/admin/groups/group/"
 
 
 def change(pk: str) -> str:
-    """Return the path of a group's page."""
     return f"{GROUPS}{pk}/change/"
 
 
