@@ -13,7 +13,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from tests.accesstests.world import World, state
 from tests.api_client import Api
-from tests.factories import Trail, group, group_id, numbered, peers, resource
+from tests.factories import Trail, changed, group, group_id, numbered, peers, resource
 from tests.people import person
 from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok
 
@@ -94,39 +94,30 @@ def failing(made: Body) -> list[tuple[str, str]]:
 
 def test_answer_tells_how_the_test_goes(api: Api):
     world = World()
-    wanted = {
-        "name": "guests work",
-        "source": {"kind": "group", "id": world.guests.pk},
-        "destination": {"kind": "group", "id": world.servers.pk},
-        "expect": "reach",
-    }
+    wanted = {"name": "guests work", "expect": "reach"}
+    ends = {"source": world.guests, "destination": world.servers}
+    wanted |= {end: {"kind": "group", "id": one.pk} for end, one in ends.items()}
     made = ok(api.post(PATH, wanted))
     assert made["state"] == "failing"
     assert made["checked_at"]
     assert failing(made) == [("guest", "db-01")]
-    because = made["failures"][0]["because"]
-    assert "were peer guest in Staff" in because
+    assert "were peer guest in Staff" in made["failures"][0]["because"]
     never = {**wanted, "name": "apart", "expect": "never"}
     assert ok(api.post(PATH, never))["state"] == "passing"
 
 
 def test_every_kind_of_source_is_understood(owner: User):
     world = World()
-    world.laptop.user = owner
-    world.laptop.save()
-    states = {
-        (
-            source._meta.model_name,
-            state(world.promise(f"t{n}", source, target, "reach")),
-        )
-        for n, (source, target) in enumerate(
-            [
-                *((good, world.servers) for good in (world.laptop, world.staff, owner)),
-                *((away, world.servers) for away in (world.guest, world.guests)),
-                (owner, world.guests),
-            ]
-        )
-    }
+    changed(world.laptop, user=owner)
+    ends = [
+        *((good, world.servers) for good in (world.laptop, world.staff, owner)),
+        *((away, world.servers) for away in (world.guest, world.guests)),
+        (owner, world.guests),
+    ]
+    states = set()
+    for source, target in ends:
+        test = world.promise(f"{source} {target}", source, target, "reach")
+        states.add((source._meta.model_name, state(test)))
     kinds = ("peer", "group", "user")
     assert states == {*product(kinds, ("passing", "failing"))}
 
@@ -189,8 +180,7 @@ def test_more_tests_than_allowed_are_refused(api: Api, settings: LazySettings):
     settings.SVC = replace(settings.SVC, access_tests=1)
     ok(api.post(PATH, body(1)))
     answer = api.post(PATH, body(2))
-    assert answer.status == 409
-    assert answer.json["message"].startswith("there are 1 access tests already")
+    assert answer.refused(409).message.startswith("there are 1 access tests already")
 
 
 def test_test_of_a_thousand_to_a_thousand_ends_quickly(api: Api):

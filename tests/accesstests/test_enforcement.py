@@ -25,7 +25,7 @@ from tests.accesstests.world import World, promise, state
 from tests.admin.signed_in import client_of, form_data
 from tests.api_client import Answer, Api
 from tests.databases import undone
-from tests.factories import Trail, group, peers
+from tests.factories import Trail, changed, group, peers
 from tests.history.writes import Writer
 from tests.people import person
 from tests.resource_contract import Body, ok, stored
@@ -104,11 +104,7 @@ def world(api: Api) -> World:
     check = {"name": "old", "checks": {"nb_version_check": {"min_version": "0.1.0"}}}
     posture = ok(api.post("/api/posture-checks", check))
     Peer.objects.unaudited_update(version="1.0.0")
-    owner = person("user")
-    laptop = Peer.objects.get(pk=made.laptop.pk)
-    laptop.user = owner
-    laptop.save()
-    made.laptop = laptop
+    made.laptop = changed(Peer.objects.get(pk=made.laptop.pk), user=person("user"))
     body = rule_body([made.staff.pk], [made.servers.pk])
     body |= {"name": "work", "source_posture_checks": [posture["id"]]}
     identifier = ok(api.post("/api/policies", body))["id"]
@@ -133,6 +129,10 @@ def test_write_that_breaks_a_promise_is_refused_and_changes_nothing(
         broken = "apart" if name in LETS_GUESTS_IN else "work"
         expected[name] = 409, [broken], f"access test '{broken}'", True, True
     assert found == expected
+
+
+def states() -> set[str]:
+    return set(AccessTest.objects.values_list("state", flat=True))
 
 
 def no_longer_enforced(api: Api) -> None:
@@ -182,14 +182,14 @@ def test_document_may_change_a_promise_together_with_what_it_is_about(
     for policy in document["policies"]:
         policy["name"] = f"{policy['name']} anew"
     configured("apply", document, tmp_path)
-    assert {test.state for test in AccessTest.objects.all()} == {"passing"}
+    assert states() == {"passing"}
     document["policies"] = []
     [work] = [t for t in document["access_tests"] if t["name"] == "work"]
     assert work["source"] == {"kind": "peer", "id": world.laptop.dns_label}
     work["expect"] = "never"
     configured("apply", document, tmp_path)
     assert ok(api.get("/api/config"))["access_tests"] == document["access_tests"]
-    assert {t.state for t in AccessTest.objects.all()} == {"passing"}
+    assert states() == {"passing"}
 
 
 def test_bulk_change_of_members_is_refused(world: World):
@@ -261,9 +261,8 @@ def test_write_that_repairs_or_leaves_a_failing_test_passes(api: Api, world: Wor
 
 
 def test_plan_tells_which_tests_would_go_another_way(api: Api, world: World):
-    loose = world.promise(
-        "loose", world.guests, world.servers, "never", enforce=False, protocol="icmp"
-    )
+    ends = world.guests, world.servers
+    loose = world.promise("loose", *ends, "never", enforce=False, protocol="icmp")
     apart = AccessTest.objects.get(name="apart")
     ok(api.put(f"/api/access-tests/{apart.pk}", {"protocol": "udp"}))
     body = rule_body([world.guests.pk], [world.servers.pk], protocol="icmp")
@@ -290,7 +289,7 @@ def test_revert_takes_back_a_write_after_which_a_test_failed(api: Api, world: Wo
     assert trail.codes[-1] == "access_test.fail"
     newest = trail.events[-1].pk
     ok(api.post(f"/api/events/audit/{newest}/revert", {"whole_request": True}))
-    assert {test.state for test in AccessTest.objects.all()} == {"passing"}
+    assert states() == {"passing"}
 
 
 def test_deleted_test_comes_back_and_is_judged(api: Api, world: World):
@@ -335,8 +334,7 @@ def test_states_on_record_are_those_of_judging_everything_anew(api: Api, seed: i
         writer.write()
     owners = [person("user", email=f"{n}@mesh.test") for n in range(2)]
     for one, owner in zip(machines, owners, strict=False):
-        one.user = owner
-        one.save()
+        changed(one, user=owner)
     groups = list(Group.objects.all())
     names = [each.canonical_name for each in Record.objects.all()]
     for number in range(24):
@@ -351,9 +349,8 @@ def test_states_on_record_are_those_of_judging_everything_anew(api: Api, seed: i
             chance.shuffle(ends)
         source, target = ends
         expect = chance.choice(["reach", "never"])
-        promise(
-            f"t{number}", source, target, expect, enforce=chance.random() < 0.3, **facts
-        )
+        facts["enforce"] = chance.random() < 0.3
+        promise(f"t{number}", source, target, expect, **facts)
     for _ in range(40):
         with suppress(PromiseBroken):
             chance.choice([writer.write, writer.move, writer.move])()

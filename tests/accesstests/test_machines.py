@@ -25,6 +25,7 @@ from tests.control.machines import SOURCE, enrolled, meta
 from tests.factories import (
     Trail,
     account_settings,
+    changed,
     group,
     network,
     peer,
@@ -134,11 +135,10 @@ def test_router_that_leaves_breaks_a_promise_without_refusing(api: Api):
 def test_login_that_ends_breaks_a_promise_without_refusing(
     api: Api, world: Guarded, monkeypatch: pytest.MonkeyPatch
 ):
-    owner = person("user")
     laptop = Peer.objects.get(pk=world.laptop.pk)
-    laptop.user, laptop.login_expiration_enabled = owner, True
-    laptop.last_login = AccessTest.objects.get().checked_at
-    laptop.save()
+    when = AccessTest.objects.get().checked_at
+    login = {"login_expiration_enabled": True, "last_login": when}
+    changed(laptop, user=person("user"), **login)
     account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
     assert state(world.work) == "passing"
     later = clock.now() + dt.timedelta(hours=2)
@@ -153,9 +153,8 @@ def test_login_that_ends_breaks_a_promise_without_refusing(
 
 def test_machine_that_joins_is_let_in(world: Guarded):
     made = world.never()
-    everybody = world.promise(
-        "nobody", group("Joining", world.guest), world.servers, "never"
-    )
+    joining = group("Joining", world.guest)
+    everybody = world.promise("nobody", joining, world.servers, "never")
     assert state(made) == state(everybody) == "passing"
     joined = on_the_wire(enrolled)
     assert Peer.objects.filter(pk=joined.pk).exists()

@@ -12,12 +12,13 @@ from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.services import let_go
 from meshmgmt.core.transactions import account_write, in_pieces, write_number
 from meshmgmt.inventory.models import NetworkResource
+from tests.access.bodies import route
 from tests.accesstests.test_enforcement import rule_body
 from tests.accesstests.world import World, state
 from tests.api_client import Answer, Api
 from tests.databases import undone
 from tests.dns.bodies import zone as zone_body
-from tests.factories import account_settings, group, network
+from tests.factories import account_settings, changed, group, network
 from tests.people import api_as, person
 from tests.races import sent_at_once
 from tests.resource_contract import Body, ok, stored
@@ -71,8 +72,8 @@ def test_a_group_that_only_a_zone_names_counts_for_the_machines_of_a_user(
     zone = ok(api.post("/api/dns/zones", inner))
     record = RECORD | {"name": "wiki.inner.lan"}
     ok(api.post(f"/api/dns/zones/{zone['id']}/records", record))
-    world.laptop.user = owner = person("user")
-    world.laptop.save()
+    owner = person("user")
+    changed(world.laptop, user=owner)
     made = resolving(world, "never", of="wiki.inner.lan", source=owner)
     body = {"name": "Told", "peers": [world.laptop.pk]}
     answer = api.put(f"/api/groups/{told.pk}", body)
@@ -85,9 +86,8 @@ def test_name_that_nobody_here_knows_is_no_answer(world: World):
     AccessTest.objects.all().delete()
     guests = resolving(world, source=world.guests)
     assert state(guests) == "failing"
-    assert AccessTest.objects.get().failures[0]["because"] == (
-        "its own system resolves it"
-    )
+    because = AccessTest.objects.get().failures[0]["because"]
+    assert because == "its own system resolves it"
 
 
 def test_short_names_and_names_of_peers_are_resolved(world: World):
@@ -184,9 +184,8 @@ def office(api: Api, world: World) -> Body:
 @pytest.mark.parametrize("to", ["resource", "10.9.0.5"])
 def test_what_is_routed_stays_reachable(api: Api, world: World, office: Body, to: str):
     printer = NetworkResource.objects.get()
-    made = world.promise(
-        "print", world.staff, printer if to == "resource" else to, "reach"
-    )
+    target = printer if to == "resource" else to
+    made = world.promise("print", world.staff, target, "reach")
     assert state(made) == "passing"
     router = Router.objects.get()
     base = f"/api/networks/{router.network_id}"
@@ -202,10 +201,8 @@ def test_what_is_routed_stays_reachable(api: Api, world: World, office: Body, to
 
 def test_nobody_else_gets_to_what_is_routed(api: Api, world: World, office: Body):
     world.promise("no print", world.guests, "10.9.0.5", "never")
-    route = {"network_id": "all", "network": "10.9.0.0/24", "peer": world.server.pk,
-             "groups": [world.guests.pk], "metric": 9, "enabled": True,
-             "masquerade": True, "description": "", "keep_route": False}  # fmt: skip
-    ok(api.post("/api/routes", route))
+    its = {"peer": world.server.pk, "groups": [world.guests.pk]}
+    ok(api.post("/api/routes", route(network="10.9.0.0/24", **its)))
     meet = rule_body([world.guests.pk], [world.servers.pk], protocol="icmp")
     answer = api.post("/api/policies", meet)
     assert answer.status == 409
