@@ -19,7 +19,6 @@ def nameserver_group(**changes: Any) -> dict[str, Any]:
 
 
 def zone(**changes: Any) -> dict[str, Any]:
-    """Return the body of a zone."""
     body = {
         "name": "Services",
         "domain": "svc.test",

@@ -146,9 +146,7 @@ def test_a_paste_with_a_fault_says_the_line_and_stores_nothing(
     pasted = "good,A,10.1.1.1\nbad,A,10.1.1\nworse,MX,10\n"
     response = client.post(page_of(made), {**sent, "paste": pasted})
     errors = " ".join(errors_of(response)["paste"])
-    assert "line 2" in errors
-    assert "line 3" in errors
-    assert "line 1" not in errors
+    assert re.findall(r"line \d", errors) == ["line 2", "line 3"]
     assert contents() == before
     assert trail.codes == []
 
@@ -166,10 +164,8 @@ def test_records_that_others_changed_meanwhile_stay(client: Client, api: Api):
     assert errors[1]["content"] == ["somebody else changed it meanwhile"]
     again = {**late, "records-1-seen": formset_of(refused).forms[1].seen}
     saved(client.post(page_of(made), again))
-    assert {(c, ttl) for _, _, c, ttl in contents()} == {
-        ("10.7.7.7", 60),
-        ("10.6.6.6", 300),
-    }
+    left = {(c, ttl) for _, _, c, ttl in contents()}
+    assert left == {("10.7.7.7", 60), ("10.6.6.6", 300)}
     gone = {**opened(client, page_of(made)), "records-0-ttl": "90"}
     first.delete()
     errors = formset_of(client.post(page_of(made), gone)).errors
@@ -282,11 +278,8 @@ def test_rows_of_any_order_say_what_they_mean():
         *("www\tA\t10.0.0.1\t60", "name\ttype\tdata\tttl\nwww\tA\t10.0.0.1\t60"),
     ):
         [found] = read_zone(as_zone_lines(row), domain="svc.test").records
-        assert (found.name, found.content, found.ttl) == (
-            "www.svc.test",
-            "10.0.0.1",
-            60,
-        )
+        known = (found.name, found.content, found.ttl)
+        assert known == ("www.svc.test", "10.0.0.1", 60)
     for row in ("www,CNAME,1host", "www\tCNAME\t1host"):
         [found] = read_zone(as_zone_lines(row), domain="svc.test").records
         assert (found.content, found.ttl) == ("1host.svc.test", 300)

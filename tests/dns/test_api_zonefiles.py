@@ -29,13 +29,16 @@ txt     TXT    "not held ; here"
 
 
 def put(api: Api, path: str, text: str | bytes, query: str = "") -> Answer:
-    """PUT a zone file."""
     body = text if isinstance(text, bytes) else text.encode()
     return api.call("PUT", f"{path}/zonefile{query}", body)
 
 
+def add(api: Api, path: str, **changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = ok(api.post(f"{path}/records", record(**changes)))
+    return made
+
+
 def names(records: list[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
-    """Return records as tuples."""
     return sorted((r["name"], r["type"], r["content"], r["ttl"]) for r in records)
 
 
@@ -47,12 +50,8 @@ def test_file_sent_back_changes_nothing_however_long_the_names_are(
     # Longer than any file may have it, once it is in ASCII.
     unicode = ".".join(["\u00fc" * 25] * 9) + ".svc.test"
     for name in (longest, unicode, "short.svc.test"):
-        ok(api.post(f"{path}/records", record(name=name)))
-    ok(
-        api.post(
-            f"{path}/records", record(name="x.svc.test", type="CNAME", content=unicode)
-        )
-    )
+        add(api, path, name=name)
+    add(api, path, name="x.svc.test", type="CNAME", content=unicode)
     before = ok(api.get(path))["records"]
     file = api.get(f"{path}/zonefile{query}").body
     done = ok(put(api, path, file))
@@ -66,12 +65,11 @@ def test_zone_whose_domain_no_file_can_hold_takes_none(api: Api):
     domain = ".".join(["\u00fc" * 25] * 9)
     made = f"{ZONES}/{ok(api.post(ZONES, zone(domain=domain)))['id']}"
     answer = put(api, made, "a 60 A 10.0.0.1\n")
-    assert answer.status == 422
-    assert "the zone's domain is longer than 255" in answer.json["message"]
+    assert "the zone's domain is longer than 255" in answer.refused(422).message
 
 
 def test_file_becomes_the_zone(api: Api, path: str):
-    ok(api.post(f"{path}/records", record(name="old.svc.test")))
+    add(api, path, name="old.svc.test")
     done = ok(put(api, path, FILE))
     assert names(ok(api.get(path))["records"]) == [
         ("*.wild.svc.test", "A", "10.0.0.3", 3600),
@@ -88,57 +86,41 @@ def test_file_becomes_the_zone(api: Api, path: str):
 
 
 def test_one_event_for_each_record(api: Api, path: str):
-    ok(api.post(f"{path}/records", record()))
-    ok(api.post(f"{path}/records", record(name="old.svc.test")))
+    add(api, path)
+    add(api, path, name="old.svc.test")
     trail = Trail()
     ok(put(api, path, FILE))
-    assert sorted(trail.codes) == (
-        ["dns.zone.record.create"] * 4
-        + ["dns.zone.record.delete"]
-        + ["dns.zone.record.update"]
-    )
+    deeds = [code.removeprefix("dns.zone.record.") for code in trail.codes]
+    assert sorted(deeds) == ["create"] * 4 + ["delete", "update"]
     ok(put(api, path, FILE))
     assert len(trail.codes) == 6
 
 
 def test_kept_records_keep_their_id_and_spelling(api: Api, path: str):
-    sent = record(name="WWW.svc.test", content="10.0.0.2", ttl=60)
-    same = ok(api.post(f"{path}/records", sent))
-    other = ok(
-        api.post(
-            f"{path}/records",
-            record(name="ALIAS.svc.test", type="CNAME", content="old.test"),
-        )
-    )
+    same = add(api, path, name="WWW.svc.test", content="10.0.0.2", ttl=60)
+    other = add(api, path, name="ALIAS.svc.test", type="CNAME", content="old.test")
     ok(put(api, path, FILE))
     assert ok(api.get(f"{path}/records/{same['id']}")) == same
-    assert ok(api.get(f"{path}/records/{other['id']}")) == {
-        **other,
-        "content": "www.svc.test",
-        "ttl": 3600,
-    }
+    changed = other | {"content": "www.svc.test", "ttl": 3600}
+    assert ok(api.get(f"{path}/records/{other['id']}")) == changed
 
 
 def test_merge_removes_nothing(api: Api, path: str):
-    ok(api.post(f"{path}/records", record(name="old.svc.test")))
-    done = ok(put(api, path, FILE, "?mode=merge"))
-    assert done["removed"] == []
+    add(api, path, name="old.svc.test")
+    assert ok(put(api, path, FILE, "?mode=merge"))["removed"] == []
     assert len(ok(api.get(path))["records"]) == 6
 
 
 def test_merge_beside_an_alias_is_409(api: Api, path: str):
-    alias = record(name="www.svc.test", type="CNAME", content="a.test")
-    made = ok(api.post(f"{path}/records", alias))
-    answer = put(api, path, FILE, "?mode=merge")
-    assert answer.status == 409
-    assert "www.svc.test" in answer.json["message"]
+    made = add(api, path, name="www.svc.test", type="CNAME", content="a.test")
+    assert "www.svc.test" in put(api, path, FILE, "?mode=merge").refused(409).message
     assert ok(api.get(path))["records"] == [made]
     assert ok(put(api, path, FILE))["removed"]
 
 
 @pytest.mark.parametrize("query", ["?preview=true", "?preview=true&mode=merge"])
 def test_preview_tells_the_changes_and_writes_nothing(api: Api, path: str, query: str):
-    made = ok(api.post(f"{path}/records", record(name="old.svc.test")))
+    made = add(api, path, name="old.svc.test")
     trail = Trail()
     shown = ok(put(api, path, FILE, query))
     assert shown["preview"] is True
@@ -161,21 +143,18 @@ def test_export_of_an_import_is_the_same_bytes(api: Api, path: str):
 
 def test_fault_names_line_and_column_and_nothing_is_imported(api: Api, path: str):
     text, place = "$TTL 60\nwww A 10.0.0", "line 2, column 7"
-    made = ok(api.post(f"{path}/records", record()))
+    made = add(api, path)
     trail = Trail()
     for query in ("", "?mode=merge", "?preview=true"):
         answer = put(api, path, text, query)
-        assert answer.status == 422
-        assert answer.json["message"].startswith(place)
+        assert answer.refused(422).message.startswith(place)
         assert answer.json["errors"][0]["field"].startswith(place)
     assert ok(api.get(path))["records"] == [made]
     assert trail.codes == []
 
 
 def test_strict_refuses_other_types(api: Api, path: str):
-    answer = put(api, path, FILE, "?strict=true")
-    assert answer.status == 422
-    assert "TXT" in answer.json["message"]
+    assert "TXT" in put(api, path, FILE, "?strict=true").refused(422).message
 
 
 @pytest.mark.parametrize(
@@ -183,25 +162,19 @@ def test_strict_refuses_other_types(api: Api, path: str):
     [("?mode=x", "mode"), ("?preview=2", "preview"), ("?strict=no", "strict")],
 )
 def test_bad_query_value_is_400(api: Api, path: str, query: str, name: str):
-    answer = put(api, path, FILE, query)
-    assert answer.status == 400
-    assert answer.json["message"].startswith(name)
+    assert put(api, path, FILE, query).refused(400).message.startswith(name)
 
 
 def test_body_must_be_text_of_bounded_size(api: Api, path: str):
     assert put(api, path, b"\xff\xfe").status == 400
     assert put(api, path, b";" * (16 * 1024 * 1024 + 1)).status == 413
-    packed = api.call(
-        "PUT",
-        f"{path}/zonefile",
-        gzip.compress(FILE.encode()),
-        **{"Content-Encoding": "gzip"},
-    )
+    body, header = gzip.compress(FILE.encode()), {"Content-Encoding": "gzip"}
+    packed = api.call("PUT", f"{path}/zonefile", body, **header)
     assert len(ok(packed)["added"]) == 5
 
 
 def test_empty_file_empties_the_zone(api: Api, path: str):
-    ok(api.post(f"{path}/records", record()))
+    add(api, path)
     assert ok(put(api, path, "; nothing\n"))["removed"]
     assert ok(api.get(path))["records"] == []
 

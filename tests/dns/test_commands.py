@@ -20,7 +20,6 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def zone_id(laptop: Peer) -> str:
-    """The zone of the laptop."""
     return Zone.objects.get().pk
 
 
@@ -32,7 +31,6 @@ def run(name: str, *arguments: str) -> str:
 
 
 def write(folder: Path, text: str) -> str:
-    """Write a zone file and return its path."""
     path = folder / "zone"
     path.write_text(text, encoding="utf-8")
     return str(path)

@@ -16,23 +16,16 @@ ZONES = "/api/dns/zones"
 
 
 def posts(api: Api, path: str, bodies: list[dict[str, Any]]) -> list[Answer]:
-    """POST all bodies at the same moment."""
     return sent_at_once(api, *(("POST", path, body) for body in bodies))
 
 
 SPELLINGS = ("svc.test", "SVC.test", "svc.test.", "Svc.Test", "svc.TEST", "sVc.test")
+SERVERS = [nameserver_group(description=str(number)) for number in range(6)]
+ALIASES = [record(type="CNAME", content=f"t{number}.test") for number in range(6)]
 SIX: list[tuple[str, list[dict[str, Any]], str]] = [
-    (
-        "/api/dns/nameservers",
-        [nameserver_group(description=str(number)) for number in range(6)],
-        "nameserver.group.add",
-    ),
+    ("/api/dns/nameservers", SERVERS, "nameserver.group.add"),
     (ZONES, [zone(domain=text) for text in SPELLINGS], "dns.zone.create"),
-    (
-        "records",
-        [record(type="CNAME", content=f"t{number}.test") for number in range(6)],
-        "dns.zone.record.create",
-    ),
+    ("records", ALIASES, "dns.zone.record.create"),
     ("records", [record(ttl=number) for number in range(6)], "dns.zone.record.create"),
 ]
 
