@@ -130,9 +130,9 @@ def test_objects_are_deleted_through_their_service(client: Client, kind: str):
 
 def test_route_is_made_with_its_lists_in_order(client: Client):
     kitchen, office = group("kitchen"), group("office")
-    sent = {"network_id": "office", "metric": "5", "enabled": "on"}
-    lists = {"peer_groups": [office.pk, kitchen.pk], "groups": [kitchen.pk]}
-    sent |= lists | {"domains": "a.mesh.dev\n b.mesh.dev "}
+    sent: dict[str, Any] = {"network_id": "office", "metric": "5", "enabled": "on"}
+    sent |= {"peer_groups": [office.pk, kitchen.pk], "groups": [kitchen.pk]}
+    sent["domains"] = "a.mesh.dev\n b.mesh.dev "
 
     response = client.post(path("access/route", "add/"), sent)
 

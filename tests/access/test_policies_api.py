@@ -196,8 +196,8 @@ def test_type_of_a_resource_is_answered_as_sent_and_its_id_says_what_it_is(
     machine, reached = numbered(1).pk, printer().pk
     ends = {"sourceResource": {"id": machine, "type": kind}}
     ends["destinationResource"] = {"id": reached, "type": kind}
-    ssh = {"protocol": "netbird-ssh"}
-    ssh |= {"authorized_groups": {group_id("people"): ["root"]}}
+    ssh: Body = {"protocol": "netbird-ssh"}
+    ssh["authorized_groups"] = {group_id("people"): ["root"]}
     sent = rule(**dict.fromkeys(SIDES), **ends, **ssh)
     [shown] = ok(api.post(PATH, policy(rules=[sent])))["rules"]
     assert {end: shown[end] for end in ends} == ends

@@ -319,9 +319,9 @@ def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
 ):
     twin, padded = group("team", issued="jwt"), group(" padded ")
     signing_in = {twin.pk: ["John Doe"], team.pk: [], padded.pk: ["root"]}
-    ends: dict[str, Any] = {"sources": [twin.pk], "destinations": [team.pk]}
-    ssh = {"name": "ssh", "action": "accept", "protocol": "netbird-ssh"}
-    draft = RuleDraft(**ssh, **ends, authorized_groups=signing_in)
+    ssh: dict[str, Any] = {"action": "accept", "protocol": "netbird-ssh"}
+    ssh |= {"sources": [twin.pk], "destinations": [team.pk]}
+    draft = RuleDraft(name="ssh", **ssh, authorized_groups=signing_in)
     policy = policies.create({"name": "p", "rules": [draft]})
 
     sent = {**opened(client, page_of(policy)), "rules-0-rule_name": "renamed"}

@@ -49,7 +49,8 @@ class TestAccessTests(ResourceContract):
     def refused(self) -> Iterator[Fault]:
         yield {"name": " "}, 422, "name", "must not be empty or blank"
         yield {"name": f"test {TAKEN}"}, 409, "name", "this name exists already"
-        yield {"name": "a\x1bb"}, 422, "name", "must not hold control characters"
+        for odd_name in ("a\x1bb", "a\x85b"):
+            yield {"name": odd_name}, 422, "name", "must not hold control characters"
         yield {"description": "d" * 1001}, 422, "description", "more than 1000"
         yield {"kind": "ping"}, 422, "kind", "'ping' is no kind"
         yield {"expect": "maybe"}, 422, "expect", "use one of reach, never"
@@ -76,6 +77,12 @@ class TestAccessTests(ResourceContract):
         yield dns | {"contents": ["x"]}, 422, "contents[0]", "'x' is no content of A"
         long = ["10.0.0.1"] * 101
         yield dns | {"contents": long}, 422, "contents", "at most 100 contents"
+        # What the other kind asks is looked at too.
+        for port in (10**12, -5):
+            yield dns | {"port": port}, 422, "port", "must be from 1 to 65535"
+        yield dns | {"protocol": "foobar"}, 422, "protocol", "use one of all, tcp"
+        yield {"record_type": "X" * 300}, 422, "record_type", "use one of A, AAAA"
+        yield {"contents": ["x" * 100_000]}, 422, "contents[0]", "is no content of A"
 
 
 def test_a_port_is_taken_away_by_null(api: Api):
@@ -94,7 +101,7 @@ def failing(made: Body) -> list[tuple[str, str]]:
 
 def test_answer_tells_how_the_test_goes(api: Api):
     world = World()
-    wanted = {"name": "guests work", "expect": "reach"}
+    wanted: Body = {"name": "guests work", "expect": "reach"}
     ends = {"source": world.guests, "destination": world.servers}
     wanted |= {end: {"kind": "group", "id": one.pk} for end, one in ends.items()}
     made = ok(api.post(PATH, wanted))

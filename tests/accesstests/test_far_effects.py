@@ -16,7 +16,7 @@ from tests.api_client import Answer, Api
 from tests.dns.bodies import record
 from tests.factories import account_settings, changed
 from tests.people import person
-from tests.resource_contract import Body, ok
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -105,23 +105,3 @@ def test_one_refusal_reads_the_account_as_often_for_many_promises_as_for_one(
         assert len(answer.json["tests"]) == number
         counts.append(len(asked))
     assert counts[1] <= counts[0]
-
-
-def test_what_the_other_kind_asks_is_looked_at_too(api: Api, world: World):
-    body: Body = {
-        "name": "t",
-        "source": {"kind": "group", "id": world.staff.pk},
-        "destination": {"kind": "domain", "value": "x.example"},
-        "expect": "never",
-    }
-    faults: list[tuple[Body, str]] = [
-        ({"kind": "dns", "port": 10**12}, "port"),
-        ({"kind": "dns", "port": -5, "protocol": "tcp"}, "port"),
-        ({"kind": "dns", "protocol": "foobar"}, "protocol"),
-        ({"record_type": "X" * 300}, "record_type"),
-        ({"contents": ["x" * 100_000]}, "contents[0]"),
-        ({"name": "a\x85b"}, "name"),
-    ]
-    for more, field in faults:
-        answer = api.post("/api/access-tests", body | more)
-        assert field in answer.refused(422).fields, more

@@ -64,16 +64,12 @@ class Deployment:
     def start(self, **extra: str) -> None:
         """Start the process for peers and wait until it serves."""
         self.usual = not extra
+        settings = {"SVC_GRPC_BIND": self.bind, **self.settings, **extra}
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 [*self.within, sys.executable, "manage.py", "serve_peers"],
                 cwd=BASE_DIR,
-                env={
-                    **self.server.environ,
-                    "SVC_GRPC_BIND": self.bind,
-                    **self.settings,
-                    **extra,
-                },
+                env={**self.server.environ, **settings},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -115,7 +111,6 @@ class Deployment:
         self.start(**extra)
 
     def log(self) -> str:
-        """Return the log of the process for peers so far."""
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
     def api(self, method: str, path: str, body: Any = None) -> Any:
@@ -128,8 +123,6 @@ class Deployment:
     def setup_key(self, **facts: Any) -> str:
         """Create a setup key, reusable for a day, and return it."""
         wanted = {"name": "k", "type": "reusable", "expires_in": 86400, **facts}
-        wanted.setdefault("auto_groups", [])
-        wanted.setdefault("usage_limit", 0)
         made = self.api("POST", "/setup-keys", wanted)
         return str(made["key"])
 

@@ -48,13 +48,8 @@ def peer_host(server: Server, number: int) -> Iterator[PeerHost]:
         "SVC_DATABASE_URL": through_the_socket(server.database_url),
         "SVC_TRUSTED_PROXIES": machine.outside,
     }
-    host = PeerHost(
-        server,
-        settings=settings,
-        address=machine.address,
-        within=machine.within,
-        machine=machine,
-    )
+    host = PeerHost(server, settings=settings, machine=machine)
+    host.address, host.within = machine.address, machine.within
     with machine.connected():
         host.start()
         try:

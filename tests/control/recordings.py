@@ -32,13 +32,11 @@ _numbers = count(1)
 
 
 def names() -> list[str]:
-    """The recorded states."""
     return sorted(path.stem for path in FOLDER.glob("[0-9]*.json"))
 
 
 @cache
 def recording(name: str) -> dict[str, Any]:
-    """One recorded state."""
     found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
     return found
 
@@ -91,7 +89,6 @@ class Playback:
         return answer.json
 
     def play(self, step: dict[str, Any]) -> None:
-        """Repeat one step. Raises Refused."""
         if "enrol" in step:
             self.enrol(step)
         elif "store" in step:
@@ -146,15 +143,11 @@ class Playback:
         peer = Peer.objects.get(pk=self.symbols[step["store"]])
         for name, value in self.symbols.resolve(step["values"]).items():
             if name == "last_login":
-                moment = clock.now() if value == "now" else _moment(value)
-                peer.last_login = moment
+                said = None if value == "now" else dt.datetime.fromisoformat(value)
+                peer.last_login = said or clock.now()
             else:
                 setattr(peer, name, value)
         peer.save()
-
-
-def _moment(text: str) -> dt.datetime:
-    return dt.datetime.fromisoformat(text)
 
 
 def meta_of(label: str, differing: dict[str, Any]) -> pb.PeerSystemMeta:

@@ -56,12 +56,9 @@ def certificate(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
 def caddy_text(deployment: Deployment, port: int, files: tuple[Path, Path]) -> str:
     """Return the shipped configuration, with the addresses of this test."""
     text = (BASE_DIR / "deploy" / "caddy" / "Caddyfile").read_text()
-    text = text.replace(
-        f"\n{SHIPPED_HOST} {{",
-        "\n{\n\tadmin off\n\tauto_https off\n}\n"
-        f"https://[::1]:{port} {{\n\tbind ::1\n"
-        f"\ttls {files[0]} {files[1]}",
-    )
+    head = "\n{\n\tadmin off\n\tauto_https off\n}\n"
+    head += f"https://[::1]:{port} {{\n\tbind ::1\n\ttls {files[0]} {files[1]}"
+    text = text.replace(f"\n{SHIPPED_HOST} {{", head)
     text = text.replace("127.0.0.1:8000", f"127.0.0.1:{deployment.server.port}")
     return text.replace("127.0.0.1:33073", deployment.bind)
 
@@ -136,14 +133,9 @@ async def flushed(agent: Agent, opening: Awaitable[T]) -> T:
 def api_answers(url: str, deployment: Deployment, roots: bytes) -> bool:
     """Tell whether the API answers behind the same port."""
     trust = ssl.create_default_context(cadata=roots.decode())
-    request = urllib.request.Request(  # noqa: S310 - our own server
-        f"{url}/api/groups",
-        headers={
-            "Authorization": f"Token {deployment.token}",
-            "Host": "127.0.0.1",
-            "X-Request-Id": CHOSEN,
-        },
-    )
+    headers = {"Authorization": f"Token {deployment.token}", "Host": "127.0.0.1"}
+    headers["X-Request-Id"] = CHOSEN
+    request = urllib.request.Request(f"{url}/api/groups", headers=headers)  # noqa: S310
     with urllib.request.urlopen(request, timeout=PATIENCE, context=trust) as answer:  # noqa: S310
         assert answer.headers["X-Request-Id"] != CHOSEN
         return bool(answer.status == 200)

@@ -20,7 +20,7 @@ from meshmgmt.control.server.threads import MOST_WAITING, Threads
 from meshmgmt.control.services import jobs
 from meshmgmt.control.services.refusals import Busy
 from tests.control.agents import run
-from tests.factories import peer
+from tests.control.test_jobs import PARAMETERS, connected
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -30,11 +30,7 @@ pytestmark = [
 
 def asked(name: str) -> PeerJob:
     """Return a job of a new peer."""
-    parameters = {"bundle_for": False, "bundle_for_time": 0, "log_file_count": 1}
-    machine = peer(name, connected=True, version="0.77.1")
-    return jobs.job_create(
-        peer_id=machine.pk, parameters={**parameters, "anonymize": True}
-    )
+    return jobs.job_create(peer_id=connected(name).pk, parameters=PARAMETERS)
 
 
 @asynccontextmanager

@@ -99,9 +99,7 @@ def test_peer_that_cannot_do_it_is_not_asked(
 def test_peer_does_one_job_at_a_time(api: Api):
     machine = connected()
     ok(ask(api, machine))
-    refused = ask(api, machine)
-    assert refused.status == 400
-    assert "pending job already" in refused.json["message"]
+    assert "pending job already" in ask(api, machine).refused(400).message
     ok(ask(api, connected("other")))
 
 

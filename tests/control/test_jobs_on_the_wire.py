@@ -69,7 +69,6 @@ class Asked:
         self.id = deployment.api("POST", self.at, body)["id"]
 
     def row(self) -> dict[str, Any]:
-        """Return it as it is now."""
         return dict(self.deployment.api("GET", f"{self.at}/{self.id}"))
 
     def done(self) -> dict[str, Any] | None:

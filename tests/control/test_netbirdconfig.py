@@ -14,23 +14,17 @@ def test_relay_credentials_are_the_recorded_ones():
 
 
 def test_credentials_end_after_their_lifetime():
-    config = env.load(
-        {
-            "SVC_STUN_URLS": "stun:127.0.0.1:3478",
-            "SVC_TURN_URLS": "turn:127.0.0.1:3478",
-            "SVC_TURN_SECRET": "x",
-            "SVC_RELAY_URLS": "rel://127.0.0.1:33080",
-            "SVC_RELAY_SECRET": "rsecret",
-        }
-    )
+    turn = {"SVC_TURN_URLS": "turn:127.0.0.1:3478", "SVC_TURN_SECRET": "x"}
+    relay = {"SVC_RELAY_URLS": "rel://127.0.0.1:33080", "SVC_RELAY_SECRET": "rsecret"}
+    config = env.load({"SVC_STUN_URLS": "stun:127.0.0.1:3478", **turn, **relay})
 
     message = netbird_config(config, now=1795349061 - LIFETIME + 0.7)
 
-    [stun], [turn] = message.stuns, message.turns
+    [stun], [told] = message.stuns, message.turns
     assert stun.uri == "stun:127.0.0.1:3478"
-    assert turn.hostConfig.uri == "turn:127.0.0.1:3478"
+    assert told.hostConfig.uri == "turn:127.0.0.1:3478"
     # As recorded.
-    assert (turn.user, turn.password) == ("1795349061", "pUtO23MoU7HHPLXFvcdu+hGY9Fg=")
+    assert (told.user, told.password) == ("1795349061", "pUtO23MoU7HHPLXFvcdu+hGY9Fg=")
     assert list(message.relay.urls) == ["rel://127.0.0.1:33080"]
     assert message.relay.tokenPayload == "1795349061"
 

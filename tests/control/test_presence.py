@@ -102,12 +102,10 @@ def test_batches_mean_the_same_as_single_changes(drawn: Any, cut: int):
     """Streams of one process: each begins once, and ends after that, if it does."""
     events, seen = [], set()
     for kind, started in drawn:
-        if (kind, started) in seen or (
-            kind is Disconnected and (Connected, started) not in seen
-        ):
-            continue
-        seen.add((kind, started))
-        events.append((kind, started))
+        began = kind is Connected or (Connected, started) in seen
+        if began and (kind, started) not in seen:
+            seen.add((kind, started))
+            events.append((kind, started))
     one, other = peers(2)
     for kind, started in events:
         write_presence(ONE, [kind(one.pk, started)])
@@ -141,9 +139,7 @@ def test_peers_of_a_process_that_died_are_not_connected_for_ever():
     with later(seconds=presence.LOST_SECONDS + 1):
         assert beat(TWO, 0)
         assert forget_lost_processes() == 1
-    assert not connected(lost)
-    assert connected(kept)
-    assert connected(imported)
+    assert list(map(connected, (lost, kept, imported))) == [False, True, True]
 
 
 def test_process_that_was_given_up_is_told_to_write_its_streams_again():
@@ -182,12 +178,9 @@ def test_process_that_ends_leaves_nobody_connected():
 @pytest.mark.postgresql
 def test_change_by_the_api_does_not_undo_what_happened_meanwhile():
     known = peer()
+    renaming: Any = partial(peer_update, peer_id=known.pk, name="new")
     for started in range(1, 20):
-        calls: list[Any] = [
-            partial(peer_update, peer_id=known.pk, name="new"),
-            partial(write_presence, ONE, [Connected(known.pk, started)]),
-        ]
-        race(calls)
+        race([renaming, partial(write_presence, ONE, [Connected(known.pk, started)])])
         known.refresh_from_db()
         assert known.stream_started == started
 
@@ -213,10 +206,8 @@ def test_ephemeral_peers_go_ten_minutes_after_their_stream_ended():
     assert remove_ephemeral_peers() == 2
     left = set(Peer.objects.values_list("pk", flat=True))
     assert left == {ordinary.pk, *(known.pk for known in kept)}
-    assert trail.targets == [
-        ("user.peer.delete", away.pk),
-        ("user.peer.delete", never.pk),
-    ]
+    gone = [("user.peer.delete", known.pk) for known in (away, never)]
+    assert trail.targets == gone
     assert trail.events[0].initiator_id == "system"
     assert "ten minutes" in trail.events[0].meta["reason"]
 
@@ -268,10 +259,8 @@ def test_server_is_fit_for_requests_when_some_host_serves_peers(
 def test_a_server_stays_ready_while_one_of_the_processes_for_peers_is_killed(
     settings: Any, tmp_path: Path
 ):
-    settings.SVC = replace(
-        settings.SVC, grpc_bind="127.0.0.1:1", runtime_dir=tmp_path / "run"
-    )
     folder = tmp_path / "run"
+    settings.SVC = replace(settings.SVC, grpc_bind="127.0.0.1:1", runtime_dir=folder)
     held = [runtime.lock(folder, f"peers{end}.lock", "a test") for end in ("", "-1")]
     for number, streams in ((0, 3), (1, 4)):
         shown = figures.Figures(number, time.time(), "b", streams, 0, 0.0, 1)

@@ -64,11 +64,14 @@ def test_entry_is_read_by_the_api():
     store_proxy_log(entry)
     store_proxy_log(entry)
     (stored,) = shown()
-    assert stored["id"] == entry.log_id
-    assert (stored["host"], stored["path"]) == ("wiki.mesh.dev", "/start")
-    assert (stored["source_ip"], stored["user_id"]) == ("192.0.2.7", user.pk)
-    assert (stored["auth_method_used"], stored["protocol"]) == ("oidc", "http")
-    assert stored["metadata"] == {"zone": "a"}
+    said: dict[str, Any] = {
+        "id": entry.log_id,
+        "host": "wiki.mesh.dev",
+        "path": "/start",
+    }
+    said |= {"source_ip": "192.0.2.7", "user_id": user.pk, "protocol": "http"}
+    said |= {"auth_method_used": "oidc", "metadata": {"zone": "a"}}
+    assert stored | said == stored
     assert "reason" not in stored
 
 
@@ -125,8 +128,7 @@ def test_entry_that_cannot_be_kept_is_refused(entry: pb.AccessLog):
 def test_token_lets_a_proxy_in_until_it_is_revoked():
     trail = Trail()
     made = proxy_tokens.create({"name": "edge"})
-    assert made.plain.startswith("nbx_")
-    assert len(made.plain) == 40
+    assert (made.plain[:4], len(made.plain)) == ("nbx_", 40)
     assert check_proxy_token(f"Bearer {made.plain}") == made.pk
     made.refresh_from_db()
     assert made.last_used is not None

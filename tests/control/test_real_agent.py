@@ -15,6 +15,7 @@ from typing import Final
 import pytest
 
 from tests.control.deployment import Deployment
+from tests.dns.bodies import record, zone
 from tests.namespaces import Namespace
 from tests.programs import ran
 from tests.waiting import until
@@ -118,22 +119,8 @@ def test_real_agents_enrol_and_resolve_names(upset: Deployment, tmp_path: Path):
             lambda: alpha.answer(server, peer["dns_label"]) == peer["ip"], patience=60
         )
         everybody = upset.api("GET", "/groups?name=All")[0]["id"]
-        zone = upset.api(
-            "POST",
-            "/dns/zones",
-            {
-                "name": "corp",
-                "domain": "corp.test",
-                "enabled": True,
-                "enable_search_domain": True,
-                "distribution_groups": [everybody],
-            },
-        )
-        record = {
-            "name": "www.corp.test",
-            "type": "A",
-            "content": "10.5.0.7",
-            "ttl": 60,
-        }
-        upset.api("POST", f"/dns/zones/{zone['id']}/records", record)
+        corp = zone(domain="corp.test", enable_search_domain=True)
+        corp["distribution_groups"] = [everybody]
+        path = f"/dns/zones/{upset.api('POST', '/dns/zones', corp)['id']}/records"
+        upset.api("POST", path, record(name="www.corp.test", content="10.5.0.7"))
         until(lambda: alpha.answer(server, "www.corp.test") == "10.5.0.7", patience=30)

@@ -1,7 +1,8 @@
-"""Maps of recorded account states, message by message: made, and sent by a server."""
+"""Maps of recorded states, message by message: made, sent, and told to whom they change."""
 
 import asyncio
 import json
+import os
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,17 @@ from meshmgmt import env
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server.netbirdconfig import LIFETIME, netbird_config
 from meshmgmt.control.server.server import PeerServer
+from meshmgmt.control.services.sessions import logout, open_sync
 from tests.control import agents
 from tests.control.agents import Agent
 from tests.control.plain import comparable, differences
 from tests.control.recordings import (
     FOLDER,
+    SOURCE,
     Playback,
     Refused,
     fresh_store,
+    meta_of,
     names,
     recording,
 )
@@ -137,3 +141,73 @@ def test_every_peer_is_sent_the_recorded_map(name: str, tmp_path: Path):
         return found
 
     assert_as_recorded(name, list(found_differences(name, from_the_wire)))
+
+
+RECORDED: dict[str, Any] = json.loads((FOLDER / "affected.json").read_text("utf-8"))
+CONNECTED = "abcdefgh"
+
+
+class Watched:
+    """The account of the recording, with what each connected peer was told last."""
+
+    def __init__(self) -> None:
+        self.playback = Playback()
+        for step in RECORDED["steps"]:
+            self.playback.play(step)
+        self.store = fresh_store()
+        self.peers = {
+            self.playback.symbols[f"$peer.{label}"]: label for label in CONNECTED
+        }
+        for peer_id in self.peers:
+            self.store.message(peer_id)
+        self.metas: dict[str, dict[str, Any]] = {}
+
+    def run(self, call: dict[str, Any]) -> None:
+        """Do what one call of the recording did."""
+        for kind in ("sync_open", "sync_meta"):
+            if kind in call:
+                label = call[kind]
+                self.metas.setdefault(label, {}).update(call.get("meta_changes", {}))
+                meta = meta_of(label, self.metas[label])
+                open_sync(self.playback.keys[label], meta, SOURCE)
+                return
+        if "logout" in call:
+            logout(self.playback.keys[call["logout"]], os.urandom(24))
+        elif "sync_close" not in call:
+            self.playback.play({"ssh_pub_key": "ssh-ed25519 AAAA", **call})
+
+    def told(self) -> str:
+        """Labels of those that are told of what happened since the last call."""
+        refresh = self.store.refresh()
+        told = [
+            peer_id
+            for peer_id in refresh.chosen_from(self.peers)
+            if peer_id not in refresh.deleted and self.store.changed(peer_id)
+        ]
+        gone = [self.peers.pop(id_) for id_ in refresh.deleted if id_ in self.peers]
+        return "".join(sorted([*(self.peers[id_] for id_ in told), *gone]))
+
+    def maps(self) -> dict[str, Any]:
+        """The messages for all connected peers, from a store that begins anew."""
+        fresh = fresh_store()
+        found = {label: fresh.as_dict(id_) for id_, label in self.peers.items()}
+        for message in found.values():
+            del message["NetworkMap"]["Serial"]
+        return found
+
+
+@pytest.mark.slow
+def test_those_are_told_whose_map_differs_and_nobody_else():
+    watched = Watched()
+    before = watched.maps()
+    for row in RECORDED["changes"]:
+        serial = watched.store.serial
+        for call in row["calls"]:
+            watched.run(call)
+        told, after = watched.told(), watched.maps()
+        differ = "".join(label for label in before if before[label] != after.get(label))
+        assert told == differ, row["change"]
+        assert watched.store.serial > serial or not told
+        # More were told in the recording, but never others.
+        assert set(told) <= set(row["told"]), row["change"]
+        before = after

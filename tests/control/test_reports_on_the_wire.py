@@ -3,52 +3,30 @@
 import asyncio
 import os
 import signal
-import time
-import uuid
 from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from meshmgmt.control.agent import channel_to
-from meshmgmt.control.protocol import flow_pb2, proxy_pb2
 from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.protocol import proxy_pb2
 from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceStub
 from meshmgmt.control.protocol.proxy_pb2_grpc import ProxyServiceStub
 from tests.control.agents import Agent, awaited, code_of, enrolled, until
 from tests.control.deployment import Deployment
+from tests.control.test_flows import flow
+from tests.control.test_proxies import log
 
 CODE = grpc.StatusCode
-
-
-def now() -> Timestamp:
-    moment = Timestamp()
-    moment.FromNanoseconds(time.time_ns())
-    return moment
 
 
 def bearer(token: str) -> tuple[tuple[str, str]]:
     return (("authorization", f"Bearer {token}"),)
 
 
-def event(**fields) -> flow_pb2.FlowEvent:
-    values = {
-        "flow_id": uuid.uuid4().bytes,
-        "direction": flow_pb2.INGRESS,
-        "protocol": 6,
-        "source_ip": bytes([100, 64, 0, 9]),
-        "dest_ip": bytes([100, 64, 0, 10]),
-        "port_info": flow_pb2.PortInfo(source_port=4000, dest_port=443),
-        "rx_bytes": 10,
-        "num_of_starts": 1,
-    }
-    return flow_pb2.FlowEvent(
-        event_id=uuid.uuid4().bytes,
-        timestamp=now(),
-        public_key=os.urandom(32),
-        flow_fields=flow_pb2.FlowFields(**{**values, **fields}),
-    )
+def event(**fields: Any) -> Any:
+    return flow(public_key=os.urandom(32), fields=fields)
 
 
 async def flow_config(agent: Agent) -> pb.FlowConfig:
@@ -136,8 +114,7 @@ async def test_no_acknowledged_event_is_lost_by_a_kill(upset: Deployment):
             await reporting
     peer = upset.peer("killed")
     path = f"/events/network-traffic?reporter_id={peer['id']}&page_size=50000"
-    page = upset.api("GET", path)
-    assert page["total_records"] >= len(acknowledged)
+    assert upset.api("GET", path)["total_records"] >= len(acknowledged)
 
 
 async def _report_on(config: pb.FlowConfig, acknowledged: list[bytes]) -> None:
@@ -166,20 +143,8 @@ def edge(deployment: Deployment) -> tuple[tuple[str, str]]:
 @awaited
 async def test_access_logs_of_a_proxy_are_stored(deployment: Deployment, edge):
     async with channel_to(deployment.url) as channel:
-        log = proxy_pb2.AccessLog(
-            timestamp=now(),
-            log_id="0123456789abcdefghij",
-            host="shop.test",
-            path="/cart",
-            method="GET",
-            response_code=200,
-            source_ip="192.0.2.1",
-            protocol="http",
-            auth_success=True,
-        )
-        await ProxyServiceStub(channel).SendAccessLog(
-            proxy_pb2.SendAccessLogRequest(log=log), metadata=edge
-        )
+        entry = proxy_pb2.SendAccessLogRequest(log=log(host="shop.test", path="/cart"))
+        await ProxyServiceStub(channel).SendAccessLog(entry, metadata=edge)
         page = deployment.api("GET", "/events/proxy?host=shop.test")
         assert [entry["path"] for entry in page["data"]] == ["/cart"]
 

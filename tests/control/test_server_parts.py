@@ -1,4 +1,4 @@
-"""Parts of the server by themselves: codes, envelopes, streams, threads, the bus."""
+"""Parts of the server by themselves: codes, envelopes, streams, threads, bus and hub."""
 
 import asyncio
 import base64
@@ -21,23 +21,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nacl.public import Box, PrivateKey, PublicKey
 
+from meshmgmt import env
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol import signalexchange_pb2
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.envelope import MOST_BYTES, Envelopes
+from meshmgmt.control.server.hub import Hub
 from meshmgmt.control.server.messages import FlowRule
 from meshmgmt.control.server.server import renewal
 from meshmgmt.control.server.signalling import SignalExchange
 from meshmgmt.control.server.status import source_of, status_of
 from meshmgmt.control.server.streams import Ending, Streams
+from meshmgmt.control.server.tasks import Places
 from meshmgmt.control.server.threads import MOST_WAITING, Batches, Threads
 from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.presence import Connected, Disconnected
 from meshmgmt.control.services.refusals import Busy, Code, Refused
 from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden, NotFound, Unavailable
-from tests.control.agents import until
+from meshmgmt.inventory.services.peers import peer_update
+from tests.control.agents import run, until
+from tests.factories import group, peer, rule
 
 PASSING = [
     OperationalError("the connection is lost"),
@@ -417,3 +422,50 @@ def test_trusted_proxies_name_the_caller(settings: Any, said: str, source: str):
         return found
 
     assert asyncio.run(asked()).decode() == source
+
+
+class Wire:
+    """A connection of an agent, which keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[Any] = []
+
+    async def write(self, envelope: Any) -> None:
+        self.written.append(envelope)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("connections_that_end")
+def test_a_replaced_stream_takes_no_map_from_the_one_that_replaced_it():
+    web, db = peer("web"), peer("db")
+    both = group("both", web, db)
+    rule([both], [both])
+    private = PrivateKey.generate()
+    box = Box(private, private.public_key)
+
+    async def scenario() -> None:
+        hub = Hub(env.load({}), Envelopes("a"), Streams(), Threads(1, "test"))
+        hub._turns = Places(1)
+        wires: Any = Wire(), Wire()
+        tasks = [asyncio.create_task(hub.run())]
+        await hub.fresh()
+        older = hub.streams.open(Session(web.pk, None), box, wires[0])
+        async with hub._turns.one() as place:
+            older.changed(time.monotonic())
+            tasks.append(asyncio.create_task(hub.serve(older)))
+            await asyncio.sleep(0)  # until it waits for its turn
+            newer = hub.streams.open(Session(web.pk, None), box, wires[1])
+            await hub._send(newer, hub.messages.first, place)
+            await hub.threads.run(peer_update, peer_id=db.pk, name="storage")
+            await hub.fresh()
+        await tasks[-1]
+        tasks.append(asyncio.create_task(hub.serve(newer)))
+        await until(lambda: newer.held == hub.serial)
+        assert [len(wire.written) for wire in wires] == [0, 2]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for threads in (hub.threads, hub.maps):
+            await asyncio.to_thread(threads.close)
+
+    run(scenario())

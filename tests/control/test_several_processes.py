@@ -15,6 +15,7 @@ from tests import waiting
 from tests.control.agents import Agent, awaited, enrolled, followed, names, until
 from tests.control.deployment import Deployment, deployed
 from tests.control.test_jobs_on_the_wire import ask, working
+from tests.processes import ended
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 
@@ -135,10 +136,6 @@ def left(deployment: Deployment) -> list[dict[str, Any]]:
     return found
 
 
-def _pids(deployment: Deployment) -> set[int]:
-    return {process["pid"] for process in left(deployment)}
-
-
 @awaited
 async def test_a_change_reaches_the_streams_of_both_processes_on_one_port(
     sharing: Deployment,
@@ -224,7 +221,7 @@ async def test_a_killed_process_is_started_again_and_its_peers_come_back(
 ):
     killed = left(sharing)[1]["pid"]
     os.kill(killed, signal.SIGKILL)
-    await until(lambda: len(_pids(sharing) - {killed}) == 2)
+    await until(lambda: sum(each["pid"] != killed for each in left(sharing)) == 2)
     async with enrolled(sharing, "after") as agent, followed(agent):
         await until(lambda: sharing.peer("after")["connected"])
     assert '"peers": "ok"' in sharing.server.tried("status", "--json").stdout
@@ -234,14 +231,6 @@ def test_a_stop_ends_both_and_leaves_nothing_behind(sharing: Deployment):
     pids = [process["pid"] for process in left(sharing)]
     sharing.stop()
     assert left(sharing) == []
-    assert not any(alive(pid) for pid in pids)
+    assert all(map(ended, pids))
     sharing.start()
     waiting.until(lambda: len(left(sharing)) == 2)
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

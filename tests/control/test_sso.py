@@ -66,6 +66,11 @@ def code_of(call: Any, *args: Any, **facts: Any) -> Code:
     return refusal_of(call, *args, **facts).code
 
 
+def code_for(token: str) -> Code:
+    """Return how a new machine with a token is refused."""
+    return code_of(login, public_key(), request(jwtToken=token), SOURCE)
+
+
 def test_user_who_signs_in_owns_the_machine(provider: RunningProvider):
     ann = person("user", email="ann@mesh.dev", name="Ann")
     staff = group("staff")
@@ -89,9 +94,8 @@ def test_user_who_signs_in_owns_the_machine(provider: RunningProvider):
 
 def test_stranger_becomes_a_user_with_a_machine(provider: RunningProvider):
     found = sign_in(provider, "bob")
-    assert Peer.objects.get(pk=found.peer_id).user == User.objects.get(
-        email="bob@mesh.dev"
-    )
+    bob = User.objects.get(email="bob@mesh.dev")
+    assert Peer.objects.get(pk=found.peer_id).user == bob
 
 
 def test_stranger_who_waits_for_approval_has_no_machine(provider: RunningProvider):
@@ -115,8 +119,7 @@ def test_device_that_is_named_like_all_of_its_kind_gets_its_users_name(
 
 
 def test_extra_labels_are_for_setup_keys(provider: RunningProvider):
-    code = code_of(sign_in, provider, dnsLabels=["db"])
-    assert code == Code.PERMISSION_DENIED
+    assert code_of(sign_in, provider, dnsLabels=["db"]) == Code.PERMISSION_DENIED
     assert not SpentToken.objects.exists()
 
 
@@ -124,35 +127,28 @@ def test_token_is_good_for_one_login(provider: RunningProvider):
     token = provider.token_of()
     login(public_key(), request(jwtToken=token), SOURCE)
     for spelt in (token, f"{token}==", f" {token}"):
-        code = code_of(login, public_key(), request(jwtToken=spelt), SOURCE)
-        assert code in {Code.UNAUTHENTICATED, Code.INVALID_ARGUMENT}
+        assert code_for(spelt) in {Code.UNAUTHENTICATED, Code.INVALID_ARGUMENT}
     assert Peer.objects.count() == 1
 
 
 @pytest.mark.parametrize("token", ["x", "a.b.c", "\0", "e" * 20_000])
 def test_what_is_no_token_is_an_invalid_argument(provider: RunningProvider, token: str):
-    code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
-    assert code == Code.INVALID_ARGUMENT
+    assert code_for(token) == Code.INVALID_ARGUMENT
 
 
 def test_expired_token_asks_for_another_one(provider: RunningProvider, settings: Any):
     with running_provider(token_seconds=-120) as other:
         configure(settings, other.issuer)
-        token = other.token_of()
-        code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
-    assert code == Code.UNAUTHENTICATED
+        assert code_for(other.token_of()) == Code.UNAUTHENTICATED
 
 
 def test_without_provider_nobody_signs_in():
-    code = code_of(login, public_key(), request(jwtToken="a.b.c"), SOURCE)
-    assert code == Code.INVALID_ARGUMENT
+    assert code_for("a.b.c") == Code.INVALID_ARGUMENT
 
 
 def test_provider_that_is_away_is_no_decision_about_the_peer(settings: Any):
     configure(settings, "http://127.0.0.1:9")
-    token = "eyJhbGciOiJSUzI1NiJ9.e30.AAAA"
-    code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
-    assert code == Code.UNAVAILABLE
+    assert code_for("eyJhbGciOiJSUzI1NiJ9.e30.AAAA") == Code.UNAVAILABLE
     assert code_of(sso.pkce_flow) == Code.UNAVAILABLE
 
 
@@ -234,13 +230,11 @@ def test_session_without_end_cannot_be_prolonged(provider: RunningProvider):
 
 def test_ways_of_signing_in_come_from_the_provider(provider: RunningProvider):
     flow = sso.pkce_flow().ProviderConfig
-    assert flow.ClientID == CLIENT_ID
+    assert (flow.ClientID, flow.Audience) == (CLIENT_ID, CLIENT_ID)
     assert flow.AuthorizationEndpoint.startswith(provider.issuer)
     assert flow.TokenEndpoint.startswith(provider.issuer)
-    assert flow.UseIDToken
-    assert flow.Audience == CLIENT_ID
+    assert (flow.UseIDToken, flow.ClientSecret) == (True, "")
     assert list(flow.RedirectURLs) == list(sso.REDIRECTS)
-    assert flow.ClientSecret == ""
     assert isinstance(sso.pkce_flow(), pb.PKCEAuthorizationFlow)
 
 

@@ -55,7 +55,6 @@ def published(port: int = 0) -> Iterator[str]:
 
 @pytest.fixture
 def issuer() -> Iterator[str]:
-    """The issuer of a provider that can be asked what it offers."""
     with published() as name:
         yield name
 

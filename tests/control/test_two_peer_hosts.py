@@ -15,6 +15,7 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from tests.control.agents import awaited, following, until
 from tests.control.deployment import Deployment, deployed
 from tests.control.peerhosts import PeerHost, nginx_before, peer_host
+from tests.dns.bodies import nameserver_group
 
 pytestmark = [
     pytest.mark.slow,
@@ -39,16 +40,8 @@ class Hosts:
     def resolve_by(self, address: str) -> None:
         """Give everybody a DNS server, which shows in every map."""
         everybody = self.api.api("GET", "/groups?name=All")[0]["id"]
-        body = {
-            "name": f"by {address}",
-            "description": "",
-            "nameservers": [{"ip": address, "ns_type": "udp", "port": 53}],
-            "enabled": True,
-            "groups": [everybody],
-            "primary": False,
-            "domains": ["hosts.internal"],
-            "search_domains_enabled": False,
-        }
+        by = {"name": f"by {address}", "nameservers": [{"ip": address}]}
+        body = nameserver_group(groups=[everybody], **by)
         self.api.api("POST", "/dns/nameservers", body)
 
 

@@ -35,14 +35,12 @@ def check_sync(
 
 
 def check_own(config: pb.PeerConfig, login_address: str) -> None:
-    """Refuse a peer's own configuration. Raises Unsendable."""
     check_peer_config(config)
     told = ("", config.address)
     _require(login_address in told, "the address is not that of the login")
 
 
 def check_map(network_map: pb.NetworkMap, login_address: str = "") -> None:
-    """Refuse a network map. Raises Unsendable."""
     _require(network_map.HasField("DNSConfig"), "no DNSConfig")
     if network_map.HasField("peerConfig"):
         check_own(network_map.peerConfig, login_address)
@@ -61,7 +59,6 @@ def check_map(network_map: pb.NetworkMap, login_address: str = "") -> None:
 
 
 def check_dns(config: pb.DNSConfig) -> None:
-    """Refuse a DNS configuration. Raises Unsendable."""
     for group in config.NameServerGroups:
         check_nameserver_group(group)
     for zone in config.CustomZones:
@@ -71,7 +68,6 @@ def check_dns(config: pb.DNSConfig) -> None:
 
 
 def check_zone(zone: pb.CustomZone) -> None:
-    """Refuse a zone. Raises Unsendable."""
     _require(zone.Domain.endswith("."), "a zone whose name does not end with a dot")
     _require(zone.Records, "a zone without records")
     for record in zone.Records:

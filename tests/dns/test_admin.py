@@ -26,8 +26,8 @@ def zone_form(
     *records: dict[str, Any], initial: int = 0, **changes: Any
 ) -> dict[str, Any]:
     """Return the form of a zone with its records."""
-    data = {"name": "Services", "domain": "svc.test", "enabled": "on"}
-    data |= {"distribution_groups": []} | changes
+    data: dict[str, Any] = {"name": "Services", "domain": "svc.test"}
+    data |= {"enabled": "on", "distribution_groups": []} | changes
     data |= {"records-TOTAL_FORMS": len(records), "records-INITIAL_FORMS": initial}
     for number, values in enumerate(records):
         data |= {f"records-{number}-{name}": value for name, value in values.items()}

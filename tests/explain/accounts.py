@@ -107,7 +107,6 @@ accounts = st.integers(0, 2**32).map(Account)
 
 
 def snapshots() -> st.SearchStrategy[Snapshot]:
-    """Whole accounts."""
     return accounts.map(Account.snapshot)
 
 

@@ -1,6 +1,7 @@
 """What a peer knows of names from the message that it is pushed, and nothing else."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from meshmgmt.control.encoding.message import Encoder
 from meshmgmt.control.protocol import management_pb2 as pb
@@ -44,26 +45,15 @@ def _own(zone: pb.CustomZone) -> bool:
 
 
 def _zone(zone: pb.CustomZone) -> Zone:
-    return Zone(
-        id="",
-        name="",
-        domain=zone.Domain.rstrip("."),
-        groups=frozenset(),
-        records=tuple(
-            Record(r.Name.rstrip("."), TYPES[r.Type], r.RData.rstrip("."), r.TTL)
-            for r in zone.Records
-        ),
-        search=not zone.SearchDomainDisabled,
+    records = tuple(
+        Record(r.Name.rstrip("."), TYPES[r.Type], r.RData.rstrip("."), r.TTL)
+        for r in zone.Records
     )
+    domain, search = zone.Domain.rstrip("."), not zone.SearchDomainDisabled
+    return Zone("", "", domain, frozenset(), records, search=search)
 
 
 def _servers(group: pb.NameServerGroup) -> NameserverGroup:
-    return NameserverGroup(
-        id="",
-        name="",
-        nameservers=tuple(Nameserver(s.IP, s.Port) for s in group.NameServers),
-        groups=frozenset(),
-        domains=tuple(group.Domains),
-        primary=group.Primary,
-        search=group.SearchDomainsEnabled,
-    )
+    servers = tuple(Nameserver(s.IP, s.Port) for s in group.NameServers)
+    plain = NameserverGroup("", "", servers, frozenset(), tuple(group.Domains))
+    return replace(plain, primary=group.Primary, search=group.SearchDomainsEnabled)

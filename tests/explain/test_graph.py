@@ -46,8 +46,7 @@ def test_the_graph_is_asked_whole_or_about_one_thing(api: Api, sql: PolicyRule):
 def test_an_unknown_focus_is_not_found(api: Api, sql: PolicyRule):
     for focus in ("0" * 20, "dbs", "%00"):
         answer = api.get(f"/api/access/graph?focus={focus}")
-        assert answer.status == 404, focus
-        assert "group, peer, resource or policy" in answer.json["message"]
+        assert "group, peer, resource or policy" in answer.refused(404).message
 
 
 def test_the_past_is_drawn_with_at(api: Api, sql: PolicyRule):

@@ -292,15 +292,10 @@ def test_findings_come_in_the_order_of_the_catalogue():
 
 def test_search_domains_are_judged_for_peers_that_serve_themselves():
     """A peer does not get the group it serves, so its list is shorter."""
-    group = replace(
-        SERVERS,
-        domains=("s8.lan",),
-        search=True,
-        nameservers=(Nameserver("100.64.0.1"),),
-    )
-    [finding] = found(
-        account(search_zones(5), groups=[group]), "too_many_search_domains"
-    )
+    own = (Nameserver("100.64.0.1"),)
+    group = replace(SERVERS, domains=("s8.lan",), search=True, nameservers=own)
+    judged = account(search_zones(5), groups=[group])
+    [finding] = found(judged, "too_many_search_domains")
     assert finding.subject.name == "bob"
     assert "1 peer (bob)" in finding.text
 
@@ -309,13 +304,10 @@ def test_visible_peers_count_in_the_network_map():
     peers = [
         machine(f"p{i:04}", f"n{i}", f"10.0.{i // 250}.{i % 250}") for i in range(2600)
     ]
-    everybody = placed(
-        dict.fromkeys(peers, STAFF),
-        policy("P", (RuleSide(peer="p0000"), RuleSide(groups=STAFF))),
-    )
-    snapshot = account(
-        peers=everybody.peers, members=everybody.members, policies=everybody.policies
-    )
+    all_staff = policy("P", (RuleSide(peer="p0000"), RuleSide(groups=STAFF)))
+    everybody = placed(dict.fromkeys(peers, STAFF), all_staff)
+    parts = ("peers", "members", "policies")
+    snapshot = account(**{part: getattr(everybody, part) for part in parts})
     [finding] = found(snapshot, "network_map_large")
     # 2,600 names, 2,600 peers, one zone record, two nameserver groups.
     assert "n0 has 5203" in finding.text
@@ -332,14 +324,12 @@ def test_nameserver_group_that_only_its_own_server_uses_serves_nobody():
 
 
 def test_severities_can_be_compared():
-    findings = lint(
-        mesh(account([replace(ZONE, records=(a("a.corp.lan", 0),))], groups=[]))
-    )
+    zone = replace(ZONE, records=(a("a.corp.lan", 0),))
+    findings = lint(mesh(account([zone], groups=[])))
     assert {finding.severity for finding in findings} == {Severity.INFO}
     assert at_least(findings, Severity.INFO) == findings
     assert at_least(findings, Severity.WARNING) == []
-    warning = lint(mesh(corp(groups=LAB)))
-    assert at_least(warning, Severity.WARNING)
+    assert at_least(lint(mesh(corp(groups=LAB))), Severity.WARNING)
 
 
 def test_json_form_is_plain_data():

@@ -85,10 +85,8 @@ def framed(reply: dnslib.DNSRecord) -> bytes:
 def test_answer_code_and_time_are_shown():
     with nameserver(lambda question: answer(question, "10.0.0.1").pack()) as port:
         found = ask(server_at(port), "www.example.test", "A", timeout=PATIENCE)
-    assert found.code == "NOERROR"
+    assert (found.code, found.transport, found.error) == ("NOERROR", "udp", "")
     assert found.records == ("www.example.test. 60 IN A 10.0.0.1",)
-    assert found.transport == "udp"
-    assert found.error == ""
     assert 0 < found.milliseconds < 2000
 
 
@@ -134,8 +132,7 @@ def test_silent_server_and_closed_port_are_shown_as_such():
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
         found = ask(server_at(port), "www.example.test", "A", timeout=0.2)
-    assert found.error == "no answer within 0.2 s"
-    assert found.code == ""
+    assert (found.error, found.code) == ("no answer within 0.2 s", "")
     assert found.milliseconds >= 200
     closed = ask(server_at(port), "www.example.test", "A", timeout=1)
     assert "refused" in closed.error.lower()

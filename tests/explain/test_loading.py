@@ -76,10 +76,8 @@ def _compare_reach(whole: Mesh, snapshot: Snapshot) -> None:
     """Of two ends and the routing peers alone, verdicts are those of the account."""
     ends = [Destination("peer", id_, peer.ip) for id_, peer in snapshot.peers.items()]
     ends += [Destination("resource", r.id, r.address) for r in snapshot.resources]
-    ends += [
-        Destination("address", "", "10.0.0.7"),
-        Destination("domain", "", "y.test"),
-    ]
+    places = {"address": "10.0.0.7", "domain": "y.test"}
+    ends += [Destination(kind, "", text) for kind, text in places.items()]
     source = min(snapshot.peers)
     for end in ends:
         is_peer = end.kind == "peer"
@@ -146,17 +144,13 @@ def test_routers_and_resources_are_loaded():
 
 
 def test_whom_a_routing_peer_lets_in_has_the_route_too():
+    plain = placed(
+        {_peer(1): frozenset({"users", "staff"}), _peer(2): frozenset({"routing"})},
+        policy("a", (side("staff"), side("things", "routing"))),
+    )
     snapshot = replace(
-        placed(
-            {_peer(1): frozenset({"users", "staff"}), _peer(2): frozenset({"routing"})},
-            policy("a", (side("staff"), side("things", "routing"))),
-        ),
-        members={
-            "users": frozenset({"p1"}),
-            "staff": frozenset({"p1"}),
-            "routing": frozenset({"p2"}),
-            "things": NO_GROUPS,
-        },
+        plain,
+        members={**plain.members, "things": NO_GROUPS},
         routes=(
             Route(
                 *("t", "net", frozenset({"users"}), "10.0.0.0/24"),
@@ -174,38 +168,26 @@ def test_group_of_all_peers_counts_without_rows():
     everybody = Group.objects.get(name="All")
     found = Record("www.svc.lan", "A", "10.0.0.1", 60)
     unassigned = Zone("z1", "Zone", "svc.lan", NO_GROUPS, (found,))
-    plain = placed(
-        {_peer(1): frozenset({"g"}), _peer(2): NO_GROUPS},
-        policy("Out", (side("g"), RuleSide())),
-    )
+    peers = {_peer(1): frozenset("g"), _peer(2): NO_GROUPS}
+    plain = placed(peers, policy("Out", (side("g"), RuleSide())))
     store(replace(plain, zones=(unassigned,)))
     assert [z.name for z in peer_dns("p2").zones] == ["Peers"]
     zones.update("z1", {"distribution_groups": [everybody.pk]})
     set_members(RuleDestination, PolicyRule.objects.get(), [everybody.pk])
     of_all = {each.peer_id: shown(each) for each in all_peer_dns()}
-    for peer_id in ("p1", "p2"):
+    for peer_id, seen in (("p1", ["p1", "p2"]), ("p2", ["p2", "p1"])):
         got = peer_dns(peer_id)
         assert [z.name for z in got.zones] == ["Peers", "Zone"]
-        assert [peer.id for peer in got.visible_peers] == (
-            ["p1", "p2"] if peer_id == "p1" else ["p2", "p1"]
-        )
+        assert [peer.id for peer in got.visible_peers] == seen
         assert shown(got) == of_all[peer_id]
     dns_settings_update(disabled_management_groups=[everybody.pk])
     assert not peer_dns("p1").managed
 
 
 def test_first_cause_wins_when_everybody_is_seen_too():
-    store(
-        placed(
-            {
-                _peer(1): frozenset({"a"}),
-                _peer(2): frozenset({"b"}),
-                _peer(3): NO_GROUPS,
-            },
-            policy("Narrow", (side("a"), side("b"))),
-            policy("Wide", (side("a"), RuleSide())),
-        )
-    )
+    peers = {_peer(1): frozenset("a"), _peer(2): frozenset("b"), _peer(3): NO_GROUPS}
+    narrow = policy("Narrow", (side("a"), side("b")))
+    store(placed(peers, narrow, policy("Wide", (side("a"), RuleSide()))))
     wide = PolicyRule.objects.get(policy="Wide")
     set_members(RuleDestination, wide, [Group.objects.get(name="All").pk])
     [itself, *others] = peer_dns("p1").visible_peers

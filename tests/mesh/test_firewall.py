@@ -5,14 +5,10 @@ from typing import Any
 import pytest
 
 from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports
-from meshmgmt.mesh.snapshot import IPV6_OVERLAY, SOURCE_PREFIXES, Peer, Rule, RuleSide
+from meshmgmt.mesh.snapshot import IPV6_OVERLAY, SOURCE_PREFIXES, Rule, RuleSide
+from tests.explain.pure import machine
 
-PEER = Peer(
-    id="a",
-    key="a",
-    label="a",
-    ip="100.64.0.1",
-    ipv6="fd00::1",
+PEER = machine("a", "a", "100.64.0.1", "fd00::1")._replace(
     ssh_enabled=True,
     version="0.60.0",
     capabilities=frozenset({SOURCE_PREFIXES, IPV6_OVERLAY}),

@@ -82,13 +82,8 @@ def test_an_edge_says_who_may_begin_what_with_whom_by_which_rule():
     assert (edge.traffic, edge.state) == ("TCP 80 and 443", "in_force")
     assert not edge.bidirectional
     counts = {end.name: (end.peers, end.resources) for end in found.nodes}
-    assert counts == {
-        "Staff": (2, 0),
-        "Servers": (1, 0),
-        "LAN": (0, 1),
-        "None": (0, 0),
-        "printer": (0, 1),
-    }
+    of_peers = {"Staff": (2, 0), "Servers": (1, 0), "None": (0, 0)}
+    assert counts == of_peers | {"LAN": (0, 1), "printer": (0, 1)}
 
 
 @pytest.mark.parametrize(

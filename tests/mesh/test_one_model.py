@@ -6,9 +6,9 @@ from pathlib import Path
 
 TOP = Path(__file__).parents[2]
 ROOMS = ("meshmgmt", "dns", "groups", "events", "observability")
-SIDES = {"RuleSource", "RuleDestination", "RouteGroup", "RoutePeerGroup"} | {
-    "RouterPeerGroup",
-    "PolicyPostureCheck",
+SIDES = {
+    *("RuleSource", "RuleDestination", "RouteGroup", "RoutePeerGroup"),
+    *("RouterPeerGroup", "PolicyPostureCheck"),
 }
 MEMBERS = {"GroupPeer", "group_members"}
 LOADER = "meshmgmt/meshstate/tables.py"

@@ -13,7 +13,7 @@ from meshmgmt.mesh.snapshot import Snapshot
 from tests.explain.pure import machine, with_peer
 from tests.mesh import naive
 from tests.mesh.meshes import NOW, snapshots
-from tests.mesh.test_reach import account
+from tests.mesh.test_reach import account, with_rule
 
 ROUTE = attrgetter("id", "net_id", "network", "peer_id", "metric", "domains")
 ROUTE_RULE = attrgetter(
@@ -76,12 +76,9 @@ def test_what_one_may_send_the_other_lets_in(snapshot):
                     for g in found[other].grants
                     if one in g.remotes.ids
                 ]
+                back = (grant.policy_id, grant.rule.id, not grant.inbound)
                 if other in its.remotes.ids and one in found[other].remotes.ids:
-                    assert (
-                        grant.policy_id,
-                        grant.rule.id,
-                        not grant.inbound,
-                    ) in mirrored
+                    assert back in mirrored
 
 
 @given(snapshots())
@@ -110,13 +107,7 @@ def test_turning_a_rule_into_a_drop_widens_nothing(snapshot, data):
     if not snapshot.policies:
         return
     policy = data.draw(st.sampled_from(snapshot.policies))
-    dropping = replace(
-        policy, rules=tuple(replace(rule, accept=False) for rule in policy.rules)
-    )
-    stricter = replace(
-        snapshot,
-        policies=tuple(dropping if p is policy else p for p in snapshot.policies),
-    )
+    stricter = with_rule(snapshot, policy.id, accept=False)
     before, after = maps(snapshot), maps(stricter)
     for id_ in snapshot.peers:
         assert after[id_].remotes.ids <= before[id_].remotes.ids

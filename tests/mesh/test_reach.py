@@ -1,4 +1,4 @@
-"""Whether one peer reaches something, and why not."""
+"""Whether one peer reaches something, and why not; many pairs, and slices of traffic."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -7,12 +7,21 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.mesh import Mesh
-from meshmgmt.mesh.reach import Destination, Obstacle, Traffic, Verdict, verdict
+from meshmgmt.mesh.between import alike, unmet
+from meshmgmt.mesh.reach import (
+    PROTOCOLS,
+    Destination,
+    Obstacle,
+    Traffic,
+    Verdict,
+    verdict,
+)
+from meshmgmt.mesh.reach.traffic import ALL, Filter, Slice, judged, matching, slices
 from meshmgmt.mesh.snapshot import (
     Policy,
     PostureCheck,
@@ -27,7 +36,7 @@ from meshmgmt.mesh.snapshot import (
 )
 from tests.explain.pure import machine, with_peer
 from tests.explain.pushed import message
-from tests.mesh.meshes import NOW, Remembering, side, snapshots
+from tests.mesh.meshes import NOW, PEERS, Remembering, side, snapshots
 from tests.mesh.packets import Packet, Wire
 
 PLACES = [
@@ -169,13 +178,8 @@ def with_rule(snapshot: Snapshot, name: str, **changes: Any) -> Snapshot:
 
 
 def with_policy(snapshot: Snapshot, name: str, **changes: Any) -> Snapshot:
-    return replace(
-        snapshot,
-        policies=tuple(
-            replace(policy, **changes) if policy.id == name else policy
-            for policy in snapshot.policies
-        ),
-    )
+    policies = [replace(p, **changes) if p.id == name else p for p in snapshot.policies]
+    return replace(snapshot, policies=tuple(policies))
 
 
 BELA = Destination("peer", "b", "100.64.0.2")
@@ -320,14 +324,11 @@ def test_an_exit_node_carries_what_nothing_else_does():
 def test_every_routing_peer_must_let_it_through():
     two = replace(account().routers[0], peer=None, peer_groups=frozenset({"routing"}))
     members = {**account().members, "routing": frozenset("bc")}
-    drop = Policy(
-        "no", (Rule("x", side("staff"), RuleSide(resource="s"), accept=False),)
-    )
+    drops = Rule("x", side("staff"), RuleSide(resource="s"), accept=False)
     found = ask(account(routers=(two,), members=members), PRINTER)
     assert [via.allowed for via in found.via] == [True, True]
-    snapshot = account(
-        routers=(two,), members=members, policies=(drop, *account().policies)
-    )
+    policies = (Policy("no", (drops,)), *account().policies)
+    snapshot = account(routers=(two,), members=members, policies=policies)
     assert not ask(snapshot, PRINTER).allowed
 
 
@@ -379,3 +380,120 @@ def split(told: Collection[Obstacle]) -> tuple[list[Obstacle], list[Obstacle]]:
 
 def replaced(found: Verdict) -> Verdict:
     return found._replace(obstacles=())
+
+
+ENDS = st.frozensets(st.sampled_from(PEERS), min_size=1)
+TRAFFIC = st.one_of(
+    st.sampled_from([Traffic(name) for name in PROTOCOLS]),
+    st.builds(
+        Traffic, st.sampled_from(["tcp", "udp"]), st.sampled_from([5, 22, 443, 22022])
+    ),
+)
+
+
+def lets_something(found: Verdict) -> bool:
+    return any(each.effect == "accept" for each in found.because)
+
+
+@settings(max_examples=300, deadline=None)
+@given(snapshots(), ENDS, ENDS, TRAFFIC)
+def test_pairs_that_break_a_promise_are_those_of_the_verdict(
+    snapshot: Snapshot, first: frozenset[str], second: frozenset[str], traffic: Traffic
+):
+    mesh = Remembering(snapshot)
+    sources, targets = first & snapshot.peers.keys(), second & snapshot.peers.keys()
+    all_of, any_of = set(), set()
+    for source in sources:
+        for target in targets - {source}:
+            destination = Destination("peer", target, snapshot.peers[target].ip)
+            found = verdict(mesh, source, destination, traffic)
+            if not found.allowed:
+                all_of.add((source, target))
+            if lets_something(found):
+                any_of.add((source, target))
+    assert set(unmet(mesh, sources, targets, traffic, reach=True)) == all_of
+    assert set(unmet(mesh, sources, targets, traffic, reach=False)) == any_of
+    event(f"{bool(all_of)} {bool(any_of)}")
+
+
+@settings(max_examples=60, deadline=None)
+@given(snapshots(), TRAFFIC)
+def test_peers_that_are_alike_have_one_verdict(snapshot: Snapshot, traffic: Traffic):
+    mesh = Remembering(snapshot)
+    meant_ = [meant(snapshot, place) for place in PLACES]
+    meant_ += [meant(snapshot, p.ipv6) for p in snapshot.peers.values() if p.ipv6]
+    meant_ += [Destination("resource", each.id) for each in snapshot.resources]
+    for destination in meant_:
+        parts = list(alike(mesh, snapshot.peers, around=destination.id))
+        assert sorted(p for part in parts for p in part) == sorted(snapshot.peers)
+        for part in parts:
+            found = [verdict(mesh, p, destination, traffic) for p in part]
+            told = {(each.allowed, lets_something(each)) for each in found}
+            assert len(told) == 1, (destination, part)
+            event(f"{len(part)} alike")
+
+
+def test_who_would_route_a_place_again_is_alike_to_nobody_on_the_way_there():
+    made = account()
+    [route] = made.routes
+    staff = {**made.members, "staff": frozenset("ad")}
+    off = replace(route, id="off", peer="a", enabled=False)
+    peers = {**made.peers, "d": machine("d", "dora", "100.64.0.9")}
+    mesh = Remembering(replace(made, members=staff, peers=peers, routes=(route, off)))
+    allowed = {p: verdict(mesh, p, OFFICE, Traffic("tcp", 5432)).allowed for p in "ad"}
+    assert allowed == {"a": False, "d": True}
+    assert not [part for part in alike(mesh, "ad", around="") if len(part) > 1]
+
+
+FEW_PORTS = st.integers(1, 8)
+
+
+@st.composite
+def filters(draw: st.DrawFn) -> list[Filter]:
+    """Draw filters of few ports, so that they overlap."""
+    found = []
+    for number in range(draw(st.integers(0, 6))):
+        protocol = draw(st.sampled_from([ALL, "tcp", "udp", "icmp"]))
+        first = last = 0
+        if protocol in ("tcp", "udp") and draw(st.booleans()):
+            first, last = sorted((draw(FEW_PORTS), draw(FEW_PORTS)))
+        accept = draw(st.booleans())
+        found.append(Filter(accept, protocol, "p", f"r{number}", first, last))
+    return found
+
+
+traffic = st.one_of(
+    st.builds(Traffic, st.sampled_from([ALL, "tcp", "udp", "icmp"])),
+    st.builds(Traffic, st.sampled_from(["tcp", "udp"]), FEW_PORTS),
+)
+
+
+def has(one: Filter, packets: Slice) -> bool:
+    """Tell whether a filter has all of a slice."""
+    whole = not one.first or one.first <= packets.first <= packets.last <= one.last
+    return one.protocol in (ALL, packets.protocol) and whole
+
+
+@given(traffic, filters())
+@example(Traffic("tcp"), [])
+def test_each_slice_is_decided_by_the_first_that_drops_it_or_else_that_accepts_it(
+    asked: Traffic, found: list[Filter]
+):
+    ordered = sorted(found, key=lambda one: one.accept)
+    expected = [
+        (each, next((one for one in ordered if has(one, each)), None))
+        for each in slices(asked, found)
+    ]
+    assert [tuple(part) for part in judged(asked, found)] == expected
+
+
+@given(traffic, st.lists(filters(), max_size=3))
+def test_of_each_slice_it_is_told_who_has_a_filter_for_all_of_it(
+    asked: Traffic, several: list[list[Filter]]
+):
+    cut = list(slices(asked, [one for found in several for one in found]))
+    named = {str(number): found for number, found in enumerate(several)}
+    assert matching(cut, named) == [
+        tuple(name for name, found in named.items() if any(has(x, each) for x in found))
+        for each in cut
+    ]
