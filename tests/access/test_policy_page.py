@@ -285,8 +285,7 @@ def test_a_policy_of_many_rules_is_written_part_by_part(client: Client, team: Gr
 def test_a_rule_names_a_peer_or_a_resource_by_choice(client: Client, team: Group):
     gate = peer("gate")
     printer = resource("printer", address="10.0.0.7/32")
-    text = client.get(ADD).content.decode()
-    assert '<option value="printer"></option>' in text
+    assert '<option value="printer"></option>' in client.get(ADD).content.decode()
     ends = {"source_peer": gate.pk, "destination_resource": "printer"}
     saved(client.post(ADD, rows({**RULE, **ends})))
     made = PolicyRule.objects.get()

@@ -125,8 +125,7 @@ def test_every_kind_of_source_is_understood(owner: User):
     for source, target in ends:
         test = world.promise(f"{source} {target}", source, target, "reach")
         states.add((source._meta.model_name, state(test)))
-    kinds = ("peer", "group", "user")
-    assert states == {*product(kinds, ("passing", "failing"))}
+    assert states == {*product(("peer", "group", "user"), ("passing", "failing"))}
 
 
 def test_a_test_about_nobody_is_empty_and_so_is_one_switched_off(api: Api):

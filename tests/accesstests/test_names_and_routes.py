@@ -185,15 +185,13 @@ def office(api: Api, world: World) -> Body:
 def test_what_is_routed_stays_reachable(api: Api, world: World, office: Body, to: str):
     printer = NetworkResource.objects.get()
     target = printer if to == "resource" else to
-    made = world.promise("print", world.staff, target, "reach")
-    assert state(made) == "passing"
+    assert state(world.promise("print", world.staff, target, "reach")) == "passing"
     router = Router.objects.get()
     base = f"/api/networks/{router.network_id}"
     off = {"enabled": False}
     for path in (f"{base}/routers/{router.pk}", f"{base}/resources/{printer.pk}"):
         before = stored()
-        answer = api.put(path, off)
-        assert answer.status == 409, path
+        assert api.put(path, off).status == 409, path
         assert stored() == before
     waits = {"approval_required": True}
     assert api.put(f"/api/peers/{world.server.pk}", waits).status == 409

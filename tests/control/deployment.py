@@ -123,8 +123,7 @@ class Deployment:
     def setup_key(self, **facts: Any) -> str:
         """Create a setup key, reusable for a day, and return it."""
         wanted = {"name": "k", "type": "reusable", "expires_in": 86400, **facts}
-        made = self.api("POST", "/setup-keys", wanted)
-        return str(made["key"])
+        return str(self.api("POST", "/setup-keys", wanted)["key"])
 
     def peer(self, hostname: str) -> dict[str, Any]:
         """Return the newest peer of that host name as the API shows it."""

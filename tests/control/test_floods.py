@@ -225,8 +225,7 @@ async def test_nameless_streams_are_bounded_for_an_address_and_in_all(
         asyncio.create_task(entrance.identified(source, _never)) for source in sources
     ]
     await asyncio.sleep(0)
-    refused = [n for n, task in enumerate(waiting) if task.done()]
-    assert refused == [3, 6]
+    assert [n for n, task in enumerate(waiting) if task.done()] == [3, 6]
     for task in waiting:
         task.cancel()
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)

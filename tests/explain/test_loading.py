@@ -68,8 +68,7 @@ def _gets(whole: Mesh, peer_id: str) -> tuple[object, ...]:
     """
     found = whole.network_map(peer_id)
     numbers = len(found.grants), len(found.route_rules), len(found.files)
-    told = shown(PeerDns(whole, peer_id))
-    return told, flat(found), numbers
+    return shown(PeerDns(whole, peer_id)), flat(found), numbers
 
 
 def _compare_reach(whole: Mesh, snapshot: Snapshot) -> None:

@@ -256,8 +256,7 @@ def test_the_command_tells_by_its_status(database: Peer):
         allowed = "web to db, TCP 5432: allowed, directly\n"
         assert run(0, *ends, "5432").startswith(allowed)
         assert "-> add TCP 22 to policy web to db" in run(1, *ends, "22")
-    document = json.loads(run(1, database.pk, "web", "--json"))
-    assert document["verdict"] == "blocked"
+    assert json.loads(run(1, database.pk, "web", "--json"))["verdict"] == "blocked"
 
 
 def test_the_command_finds_resources_by_name_and_ends_with_two_for_what_it_knows_not(

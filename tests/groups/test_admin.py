@@ -92,9 +92,7 @@ def test_several_groups_are_deleted_in_one_go(client: Client):
     rule([first], [second])
     trail = Trail()
 
-    response = delete_selected(client, first.pk, second.pk)
-
-    assert response.status_code == 302
+    assert delete_selected(client, first.pk, second.pk).status_code == 302
     assert list(Group.objects.values_list("name", flat=True)) == [ALL]
     assert trail.codes[-1] == "group.delete"
 

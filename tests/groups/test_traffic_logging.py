@@ -51,8 +51,7 @@ def test_switched_off_nothing_is_kept():
 
 def test_faults_are_found_in_ignored_events_too():
     account_settings(network_traffic_logs_enabled=False)
-    answer = api_as("owner").post(PATH, [traffic(reporter_id="")])
-    assert answer.status == 422
+    assert api_as("owner").post(PATH, [traffic(reporter_id="")]).status == 422
 
 
 def test_a_fault_is_named_by_its_place_among_all_events_that_were_sent():

@@ -86,8 +86,7 @@ class Account:
 
     def routes_for(self, route: Route, id_: str) -> bool:
         """Whether a peer routes a route."""
-        side = RuleSide(groups=route.peer_groups, peer=route.peer)
-        return self.on(id_, side)
+        return self.on(id_, RuleSide(groups=route.peer_groups, peer=route.peer))
 
     def router_metric(self, network: str, id_: str) -> int | None:
         """The metric with which a peer routes a network; the last router counts."""
