@@ -174,16 +174,15 @@ def test_no_other_link_for_who_is_a_user_by_now(api: Api, made: Body):
     assert trail.codes == []
 
 
-def test_a_version_of_an_invite_is_nothing_that_can_be_read(api: Api):
-    made = ok(api.post(PATH, invite()))
+def test_a_version_of_an_invite_is_nothing_that_can_be_read(api: Api, made: Body):
     answer = api.delete(f"{PATH}/{made['id']}", **{"If-Match": '"x"'})
     assert "nothing can be read at this path" in answer.refused(400).message
 
 
 def test_nobody_is_invited_as_owner(api: Api):
     assert api.post(PATH, invite(role="owner")).status == 403
-    answer = api_as("owner").post(PATH, invite(role="owner"))
-    assert answer.refused(422).fields == {"role": "nobody can be invited as owner"}
+    answer = api_as("owner").post(PATH, invite(role="owner")).refused(422)
+    assert answer.fields == {"role": "nobody can be invited as owner"}
 
 
 def test_weak_password_is_refused(link: str, nobody: Api):

@@ -207,25 +207,23 @@ def test_groups_of_a_resource_are_shown_in_full(api: Api):
     ]
 
 
-def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api):
+@pytest.mark.parametrize(
+    ("side", "named", "then"),
+    [("source", "host", "domain"), ("destination", "subnet", "subnet")],
+    ids=["the resource's own", "never its own"],
+)
+def test_changed_type_is_changed_wherever_the_resource_is_named_by_it(
+    api: Api, side: str, named: str, then: str
+):
     made = ok(api.post(resources_of(), resource(groups=[group_id("printers")])))
-    end = {"id": made["id"], "type": "host"}
-    made_policy = new_policy(api, sources=[], sourceResource=end)
+    end = {"id": made["id"], "type": named}
+    made_policy = new_policy(api, **{f"{side}s": None, f"{side}Resource": end})
     changed = ok(api.put(f"{resources_of()}/{made['id']}", {"address": "p.test"}))
     assert changed["type"] == "domain"
     assert len(changed["groups"]) == 1
     assert [link.resource_type for link in GroupResource.objects.all()] == ["domain"]
-    shown = ok(api.get(f"/api/policies/{made_policy['id']}"))
-    assert shown["rules"][0]["sourceResource"] == {"id": made["id"], "type": "domain"}
-
-
-def test_type_that_was_never_the_resources_own_stays_as_sent(api: Api):
-    made = ok(api.post(resources_of(), resource()))
-    end = {"id": made["id"], "type": "subnet"}
-    made_policy = new_policy(api, destinations=None, destinationResource=end)
-    ok(api.put(f"{resources_of()}/{made['id']}", {"address": "p.test"}))
-    shown = ok(api.get(f"/api/policies/{made_policy['id']}"))
-    assert shown["rules"][0]["destinationResource"] == end
+    [shown] = ok(api.get(f"/api/policies/{made_policy['id']}"))["rules"]
+    assert shown[f"{side}Resource"] == {"id": made["id"], "type": then}
 
 
 @pytest.mark.parametrize("of", [resources_of, routers_of])

@@ -86,11 +86,8 @@ class TestRecords(ResourceContract):
         return {"dns.zone.record.create": told, "dns.zone.record.delete": told}
 
     def changes(self, made: Body) -> Iterator[Change]:
-        told = {
-            "dns.zone.record.update": self.about(
-                name="www9.svc.test", content="10.9.9.9"
-            )
-        }
+        about = self.about(name="www9.svc.test", content="10.9.9.9")
+        told = {"dns.zone.record.update": about}
         yield {"ttl": None, "content": "10.9.9.9"}, {"ttl": 300}, told
         for changes in (CNAME | {"name": "new.svc.test"}, {"content": "b.test"}):
             yield changes, {}, ["dns.zone.record.update"]
