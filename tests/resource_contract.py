@@ -33,6 +33,7 @@ __all__ = [
     "SecretContract",
     "Trail",
     "ok",
+    "refusal",
 ]
 
 Body = dict[str, Any]
@@ -51,6 +52,12 @@ def ok(answer: Answer) -> Any:
     """Return the body of a successful answer."""
     assert answer.status == 200, answer.json
     return answer.json
+
+
+def refusal(answer: Answer, status: int) -> str:
+    """Return the message of an answer that refuses with a status."""
+    assert answer.status == status, answer.json
+    return str(answer.json["message"])
 
 
 def present(body: Body) -> Body:

@@ -19,7 +19,7 @@ from tests.api_client import Api
 from tests.factories import Trail, account_settings, changed, group, peer
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
-from tests.resource_contract import ok
+from tests.resource_contract import ok, refusal
 
 pytestmark = pytest.mark.django_db
 
@@ -28,12 +28,8 @@ def test_stranger_becomes_a_user_of_the_least_role(idp: RunningProvider):
     token = idp.token_of()
     trail = Trail()
     shown = ok(bearer(token))
-    assert (shown["email"], shown["name"]) == ("ann@mesh.dev", "Ann")
-    assert (shown["role"], shown["issued"], shown["status"]) == (
-        "user",
-        "jwt",
-        "active",
-    )
+    told = {"email": "ann@mesh.dev", "name": "Ann", "role": "user", "issued": "jwt"}
+    assert shown.items() >= (told | {"status": "active"}).items()
     assert shown["last_login"] != "0001-01-01T00:00:00Z"
     assert trail.targets == [("user.join", shown["id"])]
     assert {event.initiator_id for event in trail.events} == {shown["id"]}
@@ -100,9 +96,7 @@ def test_newcomer_waits_for_approval_where_the_account_asks_for_it(
     person("owner")
     trail = Trail()
     token = provider.token_of()
-    answer = bearer(token)
-    assert answer.status == 403
-    assert "pending" in answer.json["message"]
+    assert "pending" in refusal(bearer(token), 403)
     assert trail.codes == ["user.join"]
     assert trail.events[0].meta["pending_approval"] == "true"
     assert bearer(token).status == 403
@@ -110,12 +104,9 @@ def test_newcomer_waits_for_approval_where_the_account_asks_for_it(
 
 
 def test_blocked_user_stays_out(idp: RunningProvider):
-    token = idp.token_of()
-    ok(bearer(token))
+    ok(bearer(idp.token_of()))
     changed(newcomer(), is_blocked=True)
-    answer = bearer(idp.token_of(name="Anna"))
-    assert answer.status == 403
-    assert "blocked" in answer.json["message"]
+    assert "blocked" in refusal(bearer(idp.token_of(name="Anna")), 403)
     assert newcomer().name == "Ann"
 
 
@@ -152,8 +143,8 @@ def test_person_known_by_a_verified_address_is_linked(idp: RunningProvider):
     trail = Trail()
     shown = ok(bearer(idp.token_of()))
     assert "user.update" not in trail.codes
-    assert (shown["id"], shown["role"]) == (known.pk, "owner")
-    assert shown["name"] == "Ann"
+    kept = (shown["id"], shown["role"], shown["name"])
+    assert kept == (known.pk, "owner", "Ann")
     assert newcomers().count() == 1
 
 
@@ -213,11 +204,8 @@ class TestUserinfo:
         token = provider.access_token("ann")
         assert "email" not in parts(token)[1]
         shown = ok(bearer(token))
-        assert (shown["role"], shown["email"], shown["name"]) == (
-            "owner",
-            "ann@mesh.dev",
-            "Ann",
-        )
+        told = {"role": "owner", "email": "ann@mesh.dev", "name": "Ann"}
+        assert shown.items() >= told.items()
         ok(bearer(token))
         ok(bearer(provider.access_token("ann")))
         assert asked.count("userinfo") == 1
@@ -269,8 +257,7 @@ def test_address_that_is_not_verified_links_nobody(idp: RunningProvider, verifie
     person("owner", email="ann@mesh.dev")
     trail = Trail()
     answer = bearer(idp.token_of(email_verified=verified))
-    assert answer.status == 403
-    assert "did not confirm" in answer.json["message"]
+    assert "did not confirm" in refusal(answer, 403)
     assert trail.codes == []
     assert not newcomers().exists()
 
@@ -283,8 +270,7 @@ def test_address_known_to_be_unverified_is_not_kept(idp: RunningProvider):
 def test_groups_of_claims_become_auto_groups(idp: RunningProvider):
     account_settings(jwt_groups_enabled=True, jwt_groups_claim_name="teams")
     shown = ok(bearer(idp.token_of(teams=["ops", "All", "dev", "", 5])))
-    ops = Group.objects.get(name="ops")
-    dev = Group.objects.get(name="dev")
+    ops, dev = (Group.objects.get(name=name) for name in ("ops", "dev"))
     assert (ops.issued, dev.issued) == ("jwt", "jwt")
     assert shown["auto_groups"] == [ops.pk, dev.pk]
 
@@ -313,7 +299,6 @@ def test_account_may_let_in_certain_groups_alone(idp: RunningProvider):
     )
     trail = Trail()
     answer = bearer(idp.token_of(teams=["dev"]))
-    assert answer.status == 403
-    assert "none of your groups" in answer.json["message"]
+    assert "none of your groups" in refusal(answer, 403)
     assert trail.codes == []
     ok(bearer(idp.token_of(teams=["dev", "ops"])))

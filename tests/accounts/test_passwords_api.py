@@ -16,12 +16,20 @@ from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import write_number
 from tests.accounts.test_user_writes_api import PATH, STRONG, ann
 from tests.admin.signed_in import client_of
-from tests.api_client import Api
+from tests.api_client import Answer, Api
 from tests.factories import Trail
 from tests.people import api_of, person
-from tests.resource_contract import Body, ok
+from tests.resource_contract import ok, refusal
 
 pytestmark = pytest.mark.django_db
+
+OLD = "an old Password 1"
+
+
+def change(user: User, old: str, new: str = STRONG) -> Answer:
+    """Have somebody change their password over the API."""
+    body = {"old_password": old, "new_password": new}
+    return api_of(user).put(f"{PATH}/{user.pk}/password", body)
 
 
 class WatchedHasher(MD5PasswordHasher):
@@ -81,57 +89,45 @@ def test_a_password_is_hashed_while_others_may_write(
 
 class TestPassword:
     def test_people_change_their_own(self):
-        someone = person("user", password="an old Password 1")
-        trail = Trail()
-        client = api_of(someone)
-        body = {"old_password": "an old Password 1", "new_password": STRONG}
-        assert ok(client.put(f"{PATH}/{someone.pk}/password", body)) == {}
+        someone, trail = person("user", password=OLD), Trail()
+        assert ok(change(someone, OLD)) == {}
         assert User.objects.get(pk=someone.pk).check_password(STRONG)
         assert trail.targets[-1] == ("user.password.change", someone.pk)
         assert STRONG not in str([event.changes for event in trail.events])
 
     def test_one_time_password_ends_with_it(self, api: Api):
         made = ok(api.post(PATH, ann()))
-        someone = User.objects.get(pk=made["id"])
-        body = {"old_password": made["password"], "new_password": STRONG}
-        trail = Trail()
-        ok(api_of(someone).put(f"{PATH}/{someone.pk}/password", body))
+        someone, trail = User.objects.get(pk=made["id"]), Trail()
+        ok(change(someone, made["password"]))
         assert ok(api.get(f"{PATH}/{someone.pk}"))["status"] == "active"
         assert trail.codes[-1] == "user.password.change"
 
     @pytest.mark.parametrize(
-        ("field", "value", "message"),
+        ("old", "new", "field", "message"),
         [
-            ("old_password", "x", "the old password is wrong"),
-            ("new_password", "Aa1!", "a password has 8 to 128 characters"),
-            ("new_password", "Aa1!" * 40, "a password has 8 to 128 characters"),
-            ("new_password", "Password!", "a password needs a digit"),
-            ("new_password", "passw0rd!", "a password needs an upper-case letter"),
-            ("new_password", "Passw0rds", "a password needs a special character"),
-            ("new_password", "an old Password 1", "the new password is the old one"),
+            ("x", STRONG, "old_password", "the old password is wrong"),
+            (OLD, "Aa1!", "new_password", "a password has 8 to 128 characters"),
+            (OLD, "Aa1!" * 40, "new_password", "a password has 8 to 128 characters"),
+            (OLD, "Password!", "new_password", "a password needs a digit"),
+            (OLD, "passw0rd!", "new_password", "a password needs an upper-case letter"),
+            (OLD, "Passw0rds", "new_password", "a password needs a special character"),
+            (OLD, OLD, "new_password", "the new password is the old one"),
         ],
     )
-    def test_broken_rule_is_refused(self, field: str, value: str, message: str):
-        someone = person("user", password="an old Password 1")
-        body = {"old_password": "an old Password 1", "new_password": STRONG}
-        path = f"{PATH}/{someone.pk}/password"
-        answer = api_of(someone).put(path, body | {field: value})
-        assert answer.status == 422
-        assert answer.fields == {field: message}
-        assert User.objects.get(pk=someone.pk).check_password("an old Password 1")
+    def test_broken_rule_is_refused(self, old: str, new: str, field: str, message: str):
+        someone = person("user", password=OLD)
+        answer = change(someone, old, new)
+        assert (answer.status, answer.fields) == (422, {field: message})
+        assert User.objects.get(pk=someone.pk).check_password(OLD)
 
     def test_nobody_changes_that_of_another(self, api: Api):
         body = {"old_password": "x", "new_password": STRONG}
         for identifier in (person("user").pk, new_id()):
             answer = api.put(f"{PATH}/{identifier}/password", body)
-            assert answer.status == 403
-            assert "themselves" in answer.json["message"]
+            assert "themselves" in refusal(answer, 403)
 
     def test_user_without_password_has_none_to_change(self):
-        someone = person("user")
-        body = {"old_password": "x", "new_password": STRONG}
-        answer = api_of(someone).put(f"{PATH}/{someone.pk}/password", body)
-        assert answer.status == 412
+        refusal(change(person("user"), "x"), 412)
 
     def test_made_passwords_are_strong_and_differ(self):
         made = {new_password() for _ in range(100)}
@@ -140,15 +136,15 @@ class TestPassword:
 
 
 class TestFirstSignIn:
-    def sign_in(self, made: Body) -> Client:
+    def sign_in(self, email: str, password: str) -> Client:
         client = Client()
-        form = {"username": made["email"], "password": made["password"]}
+        form = {"username": email, "password": password}
         assert client.post("/admin/login/", form).status_code == 302
         return client
 
     def test_person_has_to_choose_a_password_first(self, api: Api):
         made = ok(api.post(PATH, ann()))
-        client = self.sign_in(made)
+        client = self.sign_in(made["email"], made["password"])
         change = "/admin/password_change/"
         for page in ("/admin/", "/admin/accounts/user/"):
             response = client.get(page)
@@ -172,6 +168,5 @@ class TestFirstSignIn:
         assert ok(api.get(f"{PATH}/{made['id']}"))["status"] == "active"
 
     def test_person_with_a_lasting_password_is_not_asked(self):
-        someone = person("auditor", email="bob@mesh.dev", password=STRONG)
-        client = self.sign_in({"email": someone.email, "password": STRONG})
-        assert client.get("/admin/").status_code == 200
+        someone = person("auditor", password=STRONG)
+        assert self.sign_in(someone.email, STRONG).get("/admin/").status_code == 200

@@ -14,7 +14,7 @@ from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.factories import Trail, account_settings, changed, group, group_id, peer
 from tests.people import api_as, api_of, person, robot
-from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok
+from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok, refusal
 
 pytestmark = pytest.mark.django_db
 
@@ -28,14 +28,8 @@ def api(owner: User) -> Api:
 
 
 def ann(**changes: Any) -> Body:
-    body = {
-        "email": "ann@mesh.dev",
-        "name": "Ann",
-        "role": "auditor",
-        "auto_groups": [],
-        "is_service_user": False,
-    }
-    return body | changes
+    body = {"email": "ann@mesh.dev", "name": "Ann", "role": "auditor"}
+    return body | {"auto_groups": [], "is_service_user": False} | changes
 
 
 class TestUsers(ResourceContract):
@@ -61,12 +55,8 @@ class TestUsers(ResourceContract):
         yield {"name": "n" * 256}, 422, "name", "has more than 255 characters"
         for email in ("", "ann"):
             yield {"email": email}, 422, "email", f"'{email}' is not an e-mail address"
-        yield (
-            {"email": f"ANN{TAKEN}@mesh.dev"},
-            409,
-            "email",
-            "another user has this e-mail",
-        )
+        taken = {"email": f"ANN{TAKEN}@mesh.dev"}
+        yield taken, 409, "email", "another user has this e-mail"
         for bad, text in (("x", "group 'x' was not found"), (all_group_id(), "All")):
             yield {"auto_groups": [bad]}, 422, "auto_groups[0]", text
 
@@ -109,31 +99,28 @@ class TestCreation:
 
 class TestUpdate:
     @pytest.mark.parametrize(
-        ("changes", "codes"),
+        ("changes", "code"),
         [
-            ({"role": "admin"}, ["user.role.update"]),
-            ({"name": "Anna"}, ["user.update"]),
-            ({"is_blocked": True}, ["user.block"]),
-            ({"auto_groups": ["<team>"]}, ["user.group.add"]),
+            ({"role": "admin"}, "user.role.update"),
+            ({"name": "Anna"}, "user.update"),
+            ({"is_blocked": True}, "user.block"),
+            ({"auto_groups": ["<team>"]}, "user.group.add"),
         ],
     )
-    def test_each_change_has_its_event(self, api: Api, changes: Body, codes: list[str]):
+    def test_each_change_has_its_event(self, api: Api, changes: Body, code: str):
         made = ok(api.post(PATH, ann()))
         if "auto_groups" in changes:
             changes = {"auto_groups": [group("team").pk]}
         trail = Trail()
         ok(api.put(f"{PATH}/{made['id']}", changes))
-        assert trail.targets == [(code, made["id"]) for code in codes]
+        assert trail.targets == [(code, made["id"])]
         assert trail.events[0].meta["email"] == "ann@mesh.dev"
 
     def test_blocked_user_is_shown_as_such_and_can_come_back(self, api: Api):
         someone = person("auditor")
-        theirs = api_of(someone)
-        one = f"{PATH}/{someone.pk}"
+        theirs, one = api_of(someone), f"{PATH}/{someone.pk}"
         assert ok(api.put(one, {"is_blocked": True}))["status"] == "blocked"
-        answer = theirs.get("/api/groups")
-        assert answer.status == 403
-        assert "blocked" in answer.json["message"]
+        assert "blocked" in refusal(theirs.get("/api/groups"), 403)
         trail = Trail()
         assert ok(api.put(one, {"is_blocked": False}))["status"] == "active"
         assert trail.codes == ["user.unblock"]
@@ -157,12 +144,11 @@ class TestUpdate:
         shown = ok(api.put(f"{PATH}/{someone.pk}", {"role": "owner"}))
         assert shown["role"] == "owner"
         assert User.objects.get(pk=owner.pk).role == "admin"
-        assert sorted(trail.codes) == [
-            "transferred.owner.role",
-            "user.role.update",
-            "user.role.update",
+        updates = [("user.role.update", one.pk) for one in (owner, someone)]
+        assert sorted(trail.targets) == [
+            ("transferred.owner.role", someone.pk),
+            *sorted(updates),
         ]
-        assert ("transferred.owner.role", someone.pk) in trail.targets
 
     @pytest.mark.parametrize(
         ("make", "field", "value", "message"),
@@ -180,9 +166,8 @@ class TestUpdate:
         self, api: Api, *, make: Any, field: str, value: str | None, message: str
     ):
         answer = api.put(f"{PATH}/{make('user').pk}", {field: value})
-        assert answer.status == 422
+        assert message in refusal(answer, 422)
         assert list(answer.fields) == [field]
-        assert message in answer.json["message"]
 
     def test_name_may_be_empty_for_programs_and_where_it_is(self, api: Api):
         for one in robot(), person("user", name=""):
@@ -227,11 +212,14 @@ def test_authority(
     client, one = api_of(by), f"{PATH}/{subject.pk}"
     trail = Trail()
     answer = client.delete(one) if changes == "DELETE" else client.put(one, changes)
-    assert answer.status == status
-    assert message in answer.json["message"]
+    assert message in refusal(answer, status)
     assert trail.codes == []
     assert User.objects.filter(pk=subject.pk).exists()
     assert AccessToken.objects.count() == 1
+
+
+def groups_of(one: Peer) -> set[str]:
+    return set(GroupPeer.objects.filter(peer=one).values_list("group_id", flat=True))
 
 
 class TestPropagation:
@@ -243,22 +231,20 @@ class TestPropagation:
         ok(api.put(one, {"auto_groups": [old.pk, kept.pk]}))
         trail = Trail()
         ok(api.put(one, {"auto_groups": [kept.pk, new.pk]}))
-        assert self.groups_of(mine) == {kept.pk, new.pk}
-        assert sorted(trail.targets) == sorted(
-            [
-                ("user.group.add", someone.pk),
-                ("user.group.delete", someone.pk),
-                ("peer.group.delete", mine.pk),
-                ("peer.group.add", mine.pk),
-            ]
-        )
+        assert groups_of(mine) == {kept.pk, new.pk}
+        assert sorted(trail.targets) == [
+            ("peer.group.add", mine.pk),
+            ("peer.group.delete", mine.pk),
+            ("user.group.add", someone.pk),
+            ("user.group.delete", someone.pk),
+        ]
 
     def test_it_can_be_switched_off(self, api: Api):
         account_settings(groups_propagation_enabled=False)
         someone = person("user")
         mine, team = peer("mine", user=someone), group("team")
         ok(api.put(f"{PATH}/{someone.pk}", {"auto_groups": [team.pk]}))
-        assert self.groups_of(mine) == set()
+        assert groups_of(mine) == set()
 
     def test_peers_catch_up_and_leave_nothing_when_it_is_switched_on(self, api: Api):
         account_settings(groups_propagation_enabled=False)
@@ -271,14 +257,9 @@ class TestPropagation:
         for switched in (True, False, True):
             settings = account["settings"] | {"groups_propagation_enabled": switched}
             ok(api.put(f"/api/accounts/{account['id']}", {"settings": settings}))
-            assert self.groups_of(mine) == {before.pk, team.pk}
-        assert self.groups_of(other) == set()
+            assert groups_of(mine) == {before.pk, team.pk}
+        assert groups_of(other) == set()
         assert trail.codes.count("peer.group.add") == 1
-
-    @staticmethod
-    def groups_of(one: Peer) -> set[str]:
-        links = GroupPeer.objects.filter(peer=one)
-        return set(links.values_list("group_id", flat=True))
 
 
 class TestDeletion:
@@ -354,8 +335,7 @@ class TestReading:
 
     def test_no_email_is_sent(self, api: Api):
         answer = api.post(f"{PATH}/{person('user').pk}/invite")
-        assert answer.status == 412
-        assert "/api/users/invites" in answer.json["message"]
+        assert "/api/users/invites" in refusal(answer, 412)
 
     def test_command_may_still_block_an_owner(self, owner: User):
         other = person("owner")
