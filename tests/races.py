@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import count
 from threading import Barrier, Event, Semaphore, Thread
@@ -70,24 +70,29 @@ def going_on(*deeds: Callable[[int], object]) -> Iterator[Semaphore]:
     assert not errors, errors
 
 
-@contextmanager
-def lock_held_elsewhere() -> Iterator[None]:
+def lock_held_elsewhere() -> AbstractContextManager[None]:
     """Hold the lock in another thread for the time of a block."""
+    return held_elsewhere(account_write())
+
+
+@contextmanager
+def held_elsewhere(turn: AbstractContextManager[object]) -> Iterator[None]:
+    """Have another thread enter something, and leave it after a block."""
     held, leave = Event(), Event()
 
     def hold() -> None:
         try:
-            with account_write():
+            with turn:
                 held.set()
                 leave.wait(60)
         finally:
             connections.close_all()
 
-    thread = Thread(target=hold)
-    thread.start()
-    try:
-        assert held.wait(60)
-        yield
-    finally:
-        leave.set()
-        thread.join()
+    with ThreadPoolExecutor(1) as pool:
+        holding = pool.submit(hold)
+        try:
+            assert held.wait(60)
+            yield
+        finally:
+            leave.set()
+        holding.result()

@@ -1,8 +1,8 @@
 """Large answers: one is made at a time, and only its text is kept until it is sent."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, BrokenBarrierError, Event, Thread
+from threading import Barrier, BrokenBarrierError
 from typing import Any, ClassVar
 
 import pytest
@@ -14,7 +14,7 @@ from meshmgmt.api import limits, renderers
 from meshmgmt.api.renderers import LARGE_BYTES, note_size, room_for
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import Unavailable
-from tests.races import race
+from tests.races import held_elsewhere, race
 
 KIND = "a list"
 
@@ -22,9 +22,8 @@ KIND = "a list"
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renderers, "_sizes", {})
-    monkeypatch.setattr(
-        limits, "LIMITS", limits.Limits(None, None, limits.LIMITS.guesses)
-    )
+    none = limits.Limits(None, None, limits.LIMITS.guesses)
+    monkeypatch.setattr(limits, "LIMITS", none)
 
 
 class ListView(ApiView):
@@ -48,67 +47,53 @@ def read(**headers: str) -> Any:
     return ListView.as_view()(RequestFactory().get("/", headers=headers))
 
 
-def company(size: int, patience: float) -> list[bool]:
-    """Return whether two who read a list at once were served at once."""
-    ListView.size = size
-    ListView.together = Barrier(1)
-    read()
+def head() -> Any:
+    return ListView.as_view()(RequestFactory().head("/"))
+
+
+def sized(size: int) -> None:
+    """Let readers get a list of this size, each alone."""
+    ListView.size, ListView.together = size, Barrier(1)
+
+
+def company(patience: float, *reads: Callable[[], Any]) -> list[bool]:
+    """Return whether two who read the list at once were served at once."""
     ListView.together = Barrier(2, timeout=patience)
-    return [b'"company":true' in answer.content for answer in race([read, read])]
+    return [b'"company":true' in answer.content for answer in race(reads)]
 
 
-def test_large_answers_are_made_one_at_a_time():
-    assert company(LARGE_BYTES, patience=0.2) == [False, False]
-
-
-def test_a_large_answer_is_made_alone_though_only_its_headers_are_asked_for():
-    ListView.size = LARGE_BYTES
-    ListView.together = Barrier(1)
+@pytest.mark.parametrize("other", [read, head])
+def test_large_answers_are_made_one_at_a_time_though_one_asks_for_headers_only(
+    other: Callable[[], Any],
+):
+    sized(LARGE_BYTES)
     read()
-    ListView.together = Barrier(2, timeout=0.2)
-
-    def head() -> Any:
-        return ListView.as_view()(RequestFactory().head("/"))
-
-    found = race([read, head])
-    assert not any(b'"company":true' in answer.content for answer in found)
+    assert company(0.2, read, other) == [False, False]
 
 
 def test_small_answers_are_made_side_by_side():
-    assert company(100, patience=60) == [True, True]
+    sized(100)
+    read()
+    assert company(60, read, read) == [True, True]
 
 
 def test_the_first_of_a_kind_counts_as_large():
-    ListView.size = 0
-    ListView.together = Barrier(2, timeout=0.2)
-    assert not any(b'"company":true' in answer.content for answer in race([read, read]))
+    sized(0)
+    assert company(0.2, read, read) == [False, False]
 
 
 def test_what_was_rendered_is_kept_as_text_alone():
-    ListView.size, ListView.together = 10, Barrier(1)
+    sized(10)
     answer = read()
     assert answer.data is None
     assert b'"list":"xxxxxxxxxx"' in answer.content
 
 
 @pytest.fixture
-def occupied() -> Iterator[Event]:
-    """Have somebody else make a large answer until the event is set."""
-    inside, leave = Event(), Event()
-
-    def make() -> None:
-        with room_for("another list"):
-            inside.set()
-            leave.wait(60)
-
-    thread = Thread(target=make)
-    thread.start()
-    try:
-        assert inside.wait(60)
-        yield leave
-    finally:
-        leave.set()
-        thread.join()
+def occupied() -> Iterator[None]:
+    """Have somebody else make a large answer meanwhile."""
+    with held_elsewhere(room_for("another list")):
+        yield
 
 
 @pytest.mark.usefixtures("occupied")
@@ -127,7 +112,7 @@ def test_readers_are_sent_away_when_no_turn_ends(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(renderers.readers, "grace", 0.1)
-    ListView.size, ListView.together = 10, Barrier(1)
+    sized(10)
     with ThreadPoolExecutor(4) as pool:
         away = list(pool.map(lambda _: read(), range(20)))
     assert {answer.status_code for answer in away} == {503}
@@ -135,7 +120,7 @@ def test_readers_are_sent_away_when_no_turn_ends(
 
 
 def test_eight_readers_of_a_list_of_four_megabytes_are_served():
-    ListView.size, ListView.together = 4 * LARGE_BYTES, Barrier(1)
+    sized(4 * LARGE_BYTES)
     assert {answer.status_code for answer in race([read] * 8)} == {200}
 
 
