@@ -1,9 +1,9 @@
 """Who gets in, and what the others are told."""
 
 import datetime as dt
-import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import time_machine
@@ -16,11 +16,12 @@ from events.models import AuditEvent
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.tokens import new_token
-from meshmgmt.core.transactions import account_write
 from tests.admin.signed_in import client_of
 from tests.api_client import Answer, Api
-from tests.factories import changed
+from tests.factories import changed, newest_event
 from tests.people import api_of, person, robot, token_of
+from tests.races import lock_held_elsewhere
+from tests.resource_contract import refusal
 
 pytestmark = pytest.mark.django_db
 
@@ -106,9 +107,7 @@ def test_a_token_lives_to_its_last_moment_and_no_longer():
 def test_an_ingest_token_opens_nothing_else():
     api = api_of(person("owner"), scope="ingest")
     for path in (ME, "/api/users", "/api/accounts"):
-        answer = api.call("GET", path)
-        assert answer.status == 403
-        assert "ingest" in answer.json["message"]
+        assert "ingest" in refusal(api.call("GET", path), 403)
 
 
 def test_a_token_costs_one_query(django_assert_num_queries: DjangoAssertNumQueries):
@@ -158,34 +157,23 @@ def test_the_last_use_is_noted_once_a_minute():
 def test_a_busy_writer_does_not_delay_a_read():
     """The use goes unrecorded on SQLite, whose one write lock is taken."""
     api = api_of(person("user"))
-    taken, done = threading.Event(), threading.Event()
-
-    def write() -> None:
-        with account_write():
-            taken.set()
-            done.wait(30)
-        connection.close()
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        assert taken.wait(10)
+    with lock_held_elsewhere():
         start = time.perf_counter()
         assert api.call("GET", ME).status == 200
         assert time.perf_counter() - start < 5
-    finally:
-        done.set()
-        writer.join()
     assert api.call("GET", ME).status == 200
     assert AccessToken.objects.get().last_used is not None
 
 
 class TestSessions:
-    """The admin site's session on the API."""
-
     @pytest.fixture
     def user(self) -> User:
         return person("owner", password="correct horse")
+
+    def make_token(self, client: Client, user: User, **headers: str) -> Any:
+        body = {"name": "x", "expires_in": 1}
+        path, kind = f"/api/users/{user.pk}/tokens", "application/json"
+        return client.post(path, body, content_type=kind, headers=headers)
 
     def test_a_session_may_read(self, user: User):
         assert client_of(user).get(ME).json()["id"] == user.pk
@@ -193,19 +181,14 @@ class TestSessions:
     def test_a_write_needs_the_csrf_token(self, user: User):
         client = Client(enforce_csrf_checks=True)
         client.force_login(user)
-        path = f"/api/users/{user.pk}/tokens"
-        body = {"name": "x", "expires_in": 1}
-        answer = client.post(path, body, content_type="application/json")
+        answer = self.make_token(client, user)
         assert answer.status_code == 403
         assert "CSRF" in answer.json()["message"]
         assert not AccessToken.objects.exists()
         client.get("/admin/login/")
         client.get("/admin/")
         csrf = client.cookies["csrftoken"].value
-        answer = client.post(
-            path, body, content_type="application/json", headers={"X-CSRFToken": csrf}
-        )
-        assert answer.status_code == 200
+        assert self.make_token(client, user, **{"X-CSRFToken": csrf}).status_code == 200
         event = AuditEvent.objects.get(activity_code="personal.access.token.create")
         assert (event.initiator_id, event.token_id) == (user.pk, "")
 
@@ -213,16 +196,14 @@ class TestSessions:
         self, user: User
     ):
         client = client_of(changed(user, password_is_temporary=True))
-        path = f"/api/users/{user.pk}/tokens"
-        body = {"name": "x", "expires_in": 1}
-        answer = client.post(path, body, content_type="application/json")
+        answer = self.make_token(client, user)
         assert answer.status_code == 403
         assert "one-time password" in answer.json()["message"]
         assert client.get(ME).status_code == 403
         assert not AccessToken.objects.exists()
-        new = {"new_password1": "Correct-Horse-7!", "new_password2": "Correct-Horse-7!"}
-        page = "/admin/password_change/"
-        client.post(page, {"old_password": "correct horse", **new})
+        new = dict.fromkeys(("new_password1", "new_password2"), "Correct-Horse-7!")
+        sent = {"old_password": "correct horse", **new}
+        client.post("/admin/password_change/", sent)
         assert client.get(ME).status_code == 200
 
     def test_a_blocked_user_is_forbidden(self, user: User):
@@ -239,8 +220,7 @@ def test_the_actor_of_a_request_is_the_tokens_user():
     path = f"/api/users/{user.pk}/tokens"
     answer = Api(plain).call("POST", path, {"name": "second", "expires_in": 2})
     assert answer.status == 200
-    event = AuditEvent.objects.order_by("id").last()
-    assert event is not None
+    event = newest_event()
     assert (event.initiator_id, event.initiator_name) == (user.pk, "robot")
     assert event.token_id == stored.pk
     assert event.request_id == answer.headers["X-Request-Id"]

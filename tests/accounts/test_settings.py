@@ -125,15 +125,11 @@ network_traffic_packet_counter_enabled true setting.update
 
 @pytest.mark.django_db
 class TestUpdate:
-    """`account_update`."""
-
     def test_ranges_and_domain_become_canonical(self):
-        account_update(
-            settings={"network_range": "100.64.3.7/16", "dns_domain": "Mesh.Internal."}
-        )
-        account = Account.objects.get()
-        assert account.network_range == "100.64.0.0/16"
-        assert account.dns_domain == "mesh.internal"
+        given = {"network_range": "100.64.3.7/16", "dns_domain": "Mesh.Internal."}
+        account_update(settings=given)
+        found = Account.objects.values_list("network_range", "dns_domain").get()
+        assert found == ("100.64.0.0/16", "mesh.internal")
 
     def test_unknown_settings_are_a_programming_error(self):
         with pytest.raises(ValueError, match="id"):
@@ -164,8 +160,7 @@ class TestUpdate:
         first = AuditEvent.objects.latest("id").pk
         account_update(settings={name: value})
         (event,) = AuditEvent.objects.filter(pk__gt=first)
-        assert event.activity_code == f"account.{code}"
-        assert event.target_id == account.pk
+        assert (event.activity_code, event.target_id) == (f"account.{code}", account.pk)
         assert event.meta == meta
         assert event.changes == {name: {"before": before, "after": value}}
 

@@ -24,8 +24,6 @@ RIGHT = "correct horse"
 
 
 class TestSignIn:
-    """The login page."""
-
     def sign_in(self, email: str, password: str) -> Any:
         data = {"username": email, "password": password}
         return Client().post("/admin/login/?next=/admin/", data)
