@@ -10,7 +10,7 @@ from events import places
 from tests.api_client import Api
 from tests.events.mmdb import write_database
 from tests.people import api_as
-from tests.resource_contract import ok
+from tests.resource_contract import ok, refusal
 
 pytestmark = pytest.mark.django_db
 
@@ -32,55 +32,41 @@ def test_list_on_an_ordinary_page_is_empty_and_writes_find_nothing(api: Api, pat
         api.put(f"{path}/x", {"name": "x"}),
         api.delete(f"{path}/x"),
     ):
-        assert answer.status == 404
-        assert "not found" in answer.json["message"]
+        assert "not found" in refusal(answer, 404)
     assert Api().get(path).status == 401
     assert api_as("user").get(path).status == 403
 
 
 def test_configured_issuer_is_the_identity_provider(api: Api, settings: Any):
-    settings.SVC = dataclasses.replace(
-        settings.SVC, oidc_issuer="https://idp.test/realm", oidc_client_id="mesh"
-    )
-    [shown] = ok(api.get("/api/identity-providers"))
-    assert shown == {
-        "id": shown["id"],
-        "type": "oidc",
-        "name": "idp.test",
-        "issuer": "https://idp.test/realm",
-        "client_id": "mesh",
-    }
-    one = f"/api/identity-providers/{shown['id']}"
+    facts = {"oidc_issuer": "https://idp.test/realm", "oidc_client_id": "mesh"}
+    settings.SVC = dataclasses.replace(settings.SVC, **facts)
+    path = "/api/identity-providers"
+    [shown] = ok(api.get(path))
+    told = {"issuer": "https://idp.test/realm", "client_id": "mesh"}
+    assert shown == {"id": shown["id"], "type": "oidc", "name": "idp.test"} | told
+    one = f"{path}/{shown['id']}"
     assert ok(api.get(one)) == shown
-    for answer in (
-        api.put(one, shown),
-        api.delete(one),
-        api.get("/api/identity-providers/x"),
-    ):
-        assert answer.status == 404
+    for answer in (api.put(one, shown), api.delete(one), api.get(f"{path}/x")):
+        refusal(answer, 404)
 
 
 def city(geoname_id: int, name: str, country: str) -> dict[str, Any]:
-    return {
-        "country": {"iso_code": country},
-        "city": {"geoname_id": geoname_id, "names": {"en": name}},
-    }
+    there = {"geoname_id": geoname_id, "names": {"en": name}}
+    return {"country": {"iso_code": country}, "city": there}
 
 
 def test_cities_of_a_country_come_from_the_configured_file(
     api: Api, settings: Any, tmp_path: Path
 ):
+    places = {
+        "1.1.0.0/16": city(2950159, "Berlin", "DE"),
+        "1.2.0.0/16": city(2761369, "Vienna", "AT"),
+        "1.3.0.0/16": city(2925533, "Aachen", "DE"),
+        "1.4.0.0/16": city(2950159, "Berlin", "DE"),
+        "1.5.0.0/16": {"country": {"iso_code": "DE"}},
+    }
     path = tmp_path / "places.mmdb"
-    write_database(
-        path,
-        {
-            "1.1.0.0/16": city(2950159, "Berlin", "DE"),
-            "1.2.0.0/16": city(2761369, "Vienna", "AT"),
-            "1.3.0.0/16": city(2925533, "Aachen", "DE"),
-            "1.4.0.0/16": city(2950159, "Berlin", "DE"),
-            "1.5.0.0/16": {"country": {"iso_code": "DE"}},
-        },
-    )
+    write_database(path, places)
     settings.SVC = dataclasses.replace(settings.SVC, geoip_database=path)
     assert ok(api.get("/api/locations/countries/de/cities")) == [
         {"geoname_id": 2925533, "city_name": "Aachen"},

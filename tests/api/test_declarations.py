@@ -1,5 +1,10 @@
-"""The model declares what is stored of a resource; bodies have just its fields."""
+"""The model declares what is stored of a resource; bodies have just its fields.
 
+A further one costs a line in the model, and one in the request's body.
+"""
+
+import os
+import sys
 from typing import Any
 
 import pytest
@@ -15,6 +20,7 @@ from meshmgmt.access.api.views import (
 )
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.resources import columns, lists
+from tests.programs import ran
 
 MADE = {
     NetworkViewSet: {"routers", "resources", "policies", "routing_peers_count"},
@@ -53,3 +59,15 @@ def test_bodies_have_the_fields_of_the_model(view: type[ResourceViewSet]):
 
 def fields_of(serializer_class: Any) -> set[str]:
     return set(serializer_class().fields)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # it makes a database of its own
+@pytest.mark.django_db
+def test_a_field_is_declared_twice_and_is_everywhere():
+    """A room of its own would be in the tables and lists of all other tests."""
+    words = ["-q", "-n", "0", "--ds=tests.throwaway.settings", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *words, "tests/throwaway/cases.py"]
+    environ = {x: y for x, y in os.environ.items() if not x.startswith("PYTEST_")}
+    done = ran(*command, env=environ)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

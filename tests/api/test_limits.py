@@ -59,10 +59,8 @@ class TestTokens:
         assert statuses(lambda: api.get(PATH), 5) == [200] * 5
         refused = api.get(PATH)
         wait = int(refused.headers["Retry-After"])
-        assert (refused.status, refused.json) == (
-            429,
-            {"message": f"too many requests: wait {wait} seconds", "code": 429},
-        )
+        told = f"too many requests: wait {wait} seconds"
+        assert (refused.status, refused.json) == (429, {"message": told, "code": 429})
         assert 60 <= wait <= 62
         assert limited("token") == before + 1
         moment.shift(wait)

@@ -36,11 +36,10 @@ ROUTES = {
 
 
 def assert_refused(answer: Answer, path: str) -> None:
-    assert answer.status == 405, path
-    assert answer.json == {
-        "message": "this method is not allowed on this path",
-        "code": 405,
-    }
+    message = "this method is not allowed on this path"
+    assert (answer.status, answer.json) == (405, {"message": message, "code": 405}), (
+        path
+    )
     assert {"GET", "POST", "PUT", "DELETE"} & set(answer.headers["Allow"].split(", "))
 
 

@@ -1,5 +1,6 @@
 """Pages outside of the admin site's own: errors, the landing page, what all promise."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -71,9 +72,7 @@ class TestWhoGetsAPage:
     def test_programs_get_json_outside_of_the_admin_site(self):
         assert Client().get("/nothing").json()["code"] == 404
 
-    def test_the_admin_site_shows_pages_whatever_is_accepted(self):
-        client = Client()
-        client.force_login(person("owner"))
+    def test_the_admin_site_shows_pages_whatever_is_accepted(self, client: Client):
         assert_page(client.get("/admin/nothing/"), 404)
 
 
@@ -140,10 +139,8 @@ class TestForms:
     ):
         Session.objects.all().delete()
         answer = self.sent(operator)
-        assert answer.status_code == 302
-        assert answer["Location"] == (
-            "/admin/login/?next=%2Fadmin%2Fgroups%2Fgroup%2Fadd%2F%3Fx%3D1"
-        )
+        there = "/admin/login/?next=%2Fadmin%2Fgroups%2Fgroup%2Fadd%2F%3Fx%3D1"
+        assert (answer.status_code, answer["Location"]) == (302, there)
         assert SESSION_ENDED in operator.get(answer["Location"]).content.decode()
         assert not Group.objects.filter(name="team").exists()
 
@@ -199,12 +196,10 @@ class TestFront:
         assert '<a href="/">View site</a>' in operator.get("/admin/").content.decode()
 
     def test_programs_get_the_same_as_json(self):
-        assert Client().get("/").json() == {
-            "admin": "/admin/",
-            "docs": "/api/docs",
-            "schema": "/api/schema",
-            "health": "/health",
-        }
+        api = {"docs": "/api/docs", "schema": "/api/schema"}
+        assert (
+            Client().get("/").json() == {"admin": "/admin/", "health": "/health"} | api
+        )
 
     @pytest.mark.parametrize(
         ("shown", "stranger", "member"), [("token", 0, 1), ("off", 0, 0)]
@@ -232,8 +227,7 @@ def test_every_page_has_the_policy(browser: Client, path: str):
     assert answer.status_code == 200
     assert answer["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
     assert "unsafe" not in CONTENT_SECURITY_POLICY
-    assert b"<style" not in answer.content
-    assert b"style=" not in answer.content
+    assert not re.search(b"<style|style=", answer.content)
 
 
 class TestDocumentationWithToken:

@@ -1,18 +1,17 @@
-"""A field declared in model and body is everywhere; see `test_new_field.py`."""
+"""A field declared in model and body is everywhere; see `api/test_declarations.py`."""
 
-import io
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import yaml
-from django.core.management import call_command
+from django.test import Client
 
 from events.models import AuditEvent
 from meshmgmt.core import clock
 from tests.api_client import Api
-from tests.factories import group
-from tests.people import person
+from tests.commands import printed
+from tests.factories import group, newest_event
 from tests.resource_contract import Body, ok
 from tests.throwaway.models import ThingGroup
 
@@ -33,7 +32,7 @@ def thing(api: Api) -> Body:
 def change(api: Api, thing: Body, notes: str) -> AuditEvent:
     """Change the notes alone; return the event."""
     ok(api.put(f"{PATH}/{thing['id']}", {"notes": notes}))
-    return AuditEvent.objects.order_by("-id")[0]
+    return newest_event()
 
 
 def notes_of(api: Api, thing: Body, query: str = "") -> str:
@@ -78,32 +77,26 @@ def test_a_plan_tells_it_and_a_revert_brings_it_back(api: Api, thing: Body):
 
 def test_a_deleted_one_comes_back_with_it(api: Api, thing: Body):
     ok(api.delete(f"{PATH}/{thing['id']}"))
-    gone = AuditEvent.objects.order_by("-id")[0]
-    ok(api.post(f"/api/events/audit/{gone.pk}/revert"))
+    ok(api.post(f"/api/events/audit/{newest_event().pk}/revert"))
     assert ok(api.get(f"{PATH}/{thing['id']}")) == thing
 
 
 def test_the_document_carries_it_there_and_back(api: Api, thing: Body, tmp_path: Path):
-    printed = io.StringIO()
-    call_command("config", "export", stdout=printed)
-    document = yaml.safe_load(printed.getvalue())
+    document = yaml.safe_load(printed("config", "export"))
     assert document["things"][0]["notes"] == "first"
     document["things"][0]["notes"] = "by document"
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(document))
-    call_command("config", "apply", str(file), stdout=io.StringIO())
+    printed("config", "apply", str(file))
     assert notes_of(api, thing) == "by document"
 
 
-def test_the_admin_site_shows_and_writes_it(api: Api, thing: Body):
-    from tests.admin.signed_in import client_of  # noqa: PLC0415
-
-    browser = client_of(person("owner"))
+def test_the_admin_site_shows_and_writes_it(api: Api, client: Client, thing: Body):
     page = f"/admin/throwaway/thing/{thing['id']}/change/"
-    form = browser.get(page).context["adminform"].form
+    form = client.get(page).context["adminform"].form
     assert form["notes"].value() == "first"
     sent = {"name": "lamp", "enabled": "on", "notes": "by hand"}
-    answer = browser.post(page, {**sent, "groups": thing["groups"]})
+    answer = client.post(page, {**sent, "groups": thing["groups"]})
     assert answer.status_code == 302
     assert notes_of(api, thing) == "by hand"
     assert ThingGroup.objects.count() == 1
