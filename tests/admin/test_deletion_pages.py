@@ -1,12 +1,12 @@
 """Pages that ask before a deletion say what it does, and what forbids it."""
 
 import re
+from functools import partial
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.http import HttpRequest
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from events.models import AuditEvent
 from groups.models import Group
@@ -16,8 +16,10 @@ from meshmgmt.core.locks import BUSY
 from meshmgmt.core.transactions import writers
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.factories import group, peer, peers, resource
+from tests.dns.bodies import nameserver_group
+from tests.factories import group, peer, peers, resource, setup_key
 from tests.people import person
+from tests.queries import asking
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
@@ -87,26 +89,21 @@ def test_a_group_loses_the_resource_that_goes(client: Client):
 
 
 def test_several_are_asked_about_as_one(client: Client):
-    one, two = group("a", peer()), group("b")
-    chosen = {"action": "delete_selected", "_selected_action": [one.pk, two.pk]}
+    both = [group("a", peer()).pk, group("b").pk]
+    chosen = {"action": "delete_selected", "_selected_action": both}
 
     page = client.post("/admin/groups/group/", chosen)
 
     text = re.sub(r"<[^>]+>", "", page.content.decode())
-    assert "group a: will be deleted" in text
-    assert "group b: will be deleted" in text
-    assert Group.objects.filter(pk__in=[one.pk, two.pk]).count() == 2
+    for name in "ab":
+        assert f"group {name}: will be deleted" in text
+    assert Group.objects.filter(pk__in=both).count() == 2
 
 
 def test_confirming_does_not_try_it_a_second_time(client: Client):
-    made = group("g", peer())
-    path = f"/admin/groups/group/{made.pk}/delete/"
-
-    with CaptureQueriesContext(connection) as asked:
-        client.post(path, {"post": "yes"})
-
-    deletions = [q for q in asked if q["sql"].startswith('DELETE FROM "groups_group" ')]
-    assert len(deletions) == 1
+    path = f"/admin/groups/group/{group('g', peer()).pk}/delete/"
+    _, asked = asking(lambda: client.post(path, {"post": "yes"}))
+    assert sum(sql.startswith('DELETE FROM "groups_group" ') for sql in asked) == 1
 
 
 def test_the_page_before_a_deletion_asks_as_much_for_many_members_as_for_few(
@@ -114,9 +111,8 @@ def test_the_page_before_a_deletion_asks_as_much_for_many_members_as_for_few(
 ):
     asked = []
     for number in (3, 40):
-        made = group(f"of {number}", *peers(number))
-        with CaptureQueriesContext(connection) as queries:
-            text = client.get(f"/admin/groups/group/{made.pk}/delete/").content.decode()
+        path = f"/admin/groups/group/{group('', *peers(number)).pk}/delete/"
+        text, queries = asking(partial(said, client, path))
         assert text.count("leaves group") == number
         asked.append(len(queries))
     assert asked[1] <= asked[0] + 2
@@ -124,30 +120,21 @@ def test_the_page_before_a_deletion_asks_as_much_for_many_members_as_for_few(
 
 def test_each_thing_says_in_its_own_words_what_it_loses(client: Client, api: Api):
     made = group("g")
-    servers = [{"ip": "192.0.2.1", "ns_type": "udp", "port": 53}]
-    body = {"name": "resolvers", "nameservers": servers, "groups": [made.pk]}
-    more = {"enabled": True, "primary": True, "domains": [], "description": ""}
-    found = ok(
-        api.post(
-            "/api/dns/nameservers", body | more | {"search_domains_enabled": False}
-        )
-    )
+    body = nameserver_group(name="resolvers", groups=[made.pk])
+    found = ok(api.post("/api/dns/nameservers", body))
     page = said(client, f"/admin/dns/nameservergroup/{found['id']}/delete/")
     assert "nameserver group resolvers: will be deleted" in page
     assert "leaves group" not in page
 
     ok(api.put("/api/dns/settings", {"disabled_management_groups": [made.pk]}))
-    key = {"name": "vms", "type": "reusable", "expires_in": 86400, "usage_limit": 0}
-    ok(api.post("/api/setup-keys", key | {"auto_groups": [made.pk]}))
+    setup_key("vms", auto_groups=[made.pk])
     text = said(client, f"/admin/groups/group/{made.pk}/delete/")
     assert "setup key vms: loses auto-group g" in text
     assert "DNS settings: will manage the DNS of group g" in text
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_only_tried_queues_with_other_writes(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_what_is_only_tried_queues_with_other_writes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(writers, "patience", 0.05)
     with writers.turn(RuntimeError()), pytest.raises(OperationalError, match=BUSY):
         trail().foresee(HttpRequest(), lambda: None)

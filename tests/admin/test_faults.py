@@ -39,33 +39,28 @@ def others(owner: User, wide_range: None) -> None:
     peer(wg_public_key=TAKEN_KEY, ip="100.64.7.7")
 
 
+NEW: Final[Form] = {"email": "bob@mesh.dev", "name": "Bob", "role": "auditor"}
+SERVERS: Final[Form] = {"name": "x", "nameservers": "10.0.0.53", "domains": "corp.test"}
+
+
+def token() -> Form:
+    owner = User.objects.get(role="owner").pk
+    return {"user": owner, "name": "t", "expires_in": 3, "scope": ""}
+
+
 def route() -> Form:
     ends = {"peer": peer().pk, "groups": [group().pk]}
     return {"network_id": "r", "network": "10.0.0.0/8", "metric": "1", **ends}
 
 
 GOOD: Final[dict[str, Callable[[], Form]]] = {
-    "access/invite": lambda: {
-        "email": "bob@mesh.dev",
-        "name": "Bob",
-        "role": "auditor",
-        "hours": "48",
-    },
+    "access/invite": lambda: NEW | {"hours": "48"},
     "access/posturecheck": lambda: {"name": "new", "client": "1.2.0"},
     "access/route": route,
-    "accounts/accesstoken": lambda: {
-        "user": User.objects.get(role="owner").pk,
-        "name": "t",
-        "expires_in": 3,
-        "scope": "",
-    },
-    "accounts/user": lambda: {"email": "b@mesh.dev", "name": "B", "role": "user"},
+    "accounts/accesstoken": token,
+    "accounts/user": lambda: NEW,
     "control/proxytoken": lambda: {"name": "edge", "expires_in": "30"},
-    "dns/nameservergroup": lambda: {
-        "name": "office",
-        "nameservers": "10.0.0.53",
-        "domains": "corp.test",
-    },
+    "dns/nameservergroup": lambda: SERVERS,
     "groups/group": lambda: {"name": "g", "resources": ""},
     "inventory/peer": lambda: {"name": "Printer", "wg_public_key": KEY},
 }

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Model
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -21,6 +20,7 @@ from meshmgmt.core.modelmodules import module_of
 from meshmgmt.core.roles import Role
 from tests.admin.signed_in import as_csv, as_json, client_of
 from tests.demo.test_seed import seed
+from tests.queries import asking
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("demo")]
 
@@ -66,11 +66,10 @@ def test_a_list_asks_as_often_for_one_row_as_for_many(
     asked: dict[int, list[str]] = {}
     for rows in (1, 50):
         monkeypatch.setattr(admin.site._registry[model], "list_per_page", rows)
-        with CaptureQueriesContext(connection) as queries:
-            response = client.get(path_of(model), follow=True)  # one row: its form
-        assert response.status_code == 200
-        assert len(response.content) < MOST_BYTES
-        asked[rows] = [query["sql"][:200] for query in queries]
+        # Of one row: its form.
+        page, asked[rows] = asking(lambda: client.get(path_of(model), follow=True))
+        assert page.status_code == 200
+        assert len(page.content) < MOST_BYTES
     assert len(asked[50]) <= MOST_QUERIES, asked[50]
     assert len(asked[50]) <= len(asked[1]) + 1, asked[50]  # that there is more to show
 
@@ -117,11 +116,7 @@ def test_every_list_gives_all_its_rows_in_both_forms(client: Client):
 
 def test_abbreviations_are_written_in_capitals(client: Client):
     paths = ["accounts/account/", "access/policyrule/", "access/policy/add/"]
-    paths += [
-        "dns/record/",
-        "access/router/",
-        f"dns/record/{Record.objects.all()[0].pk}/change/",
-    ]
-    for path in paths:
+    record = f"dns/record/{Record.objects.all()[0].pk}/change/"
+    for path in (*paths, "dns/record/", "access/router/", record):
         text = client.get(f"/admin/{path}", follow=True).content.decode()
         assert not re.findall(rf"<(?:label|th|option|a)\b[^>]*>[^<]*\b{WRONG}\b", text)

@@ -1,14 +1,13 @@
 """Lists: their rows as files, chosen columns, views that each person keeps."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from django.contrib import admin
-from django.db import connection
 from django.db.models import Model
 from django.test import Client, RequestFactory
-from django.test.utils import CaptureQueriesContext
 
 from dns.models import NameserverGroup
 from groups.services import group_create
@@ -22,6 +21,7 @@ from tests.admin.signed_in import as_csv, as_json, client_of, file_of
 from tests.admin.test_list_speed import LISTS, path_of
 from tests.factories import group, peer, peers, rule
 from tests.people import person, token_of
+from tests.queries import asking
 from tests.races import race
 
 pytestmark = pytest.mark.django_db
@@ -35,17 +35,12 @@ def test_a_file_has_what_the_list_shows(client: Client):
     for name in ("a", "b"):
         group(name, made)
     [row] = as_json(client, f"{PEERS}?export=json")
-    assert row["id"] == made.pk
-    assert row["name"] == f"vega; {made.dns_label}"
-    assert row["address"] == "100.90.0.7"
-    assert row["groups"] == "a, b"
-    assert row["location"] == "Gothenburg, SE"
-    assert row["state_last_seen_utc"] == "never connected"
+    told = {"id": made.pk, "name": f"vega; {made.dns_label}", "address": "100.90.0.7"}
+    told |= {"groups": "a, b", "location": "Gothenburg, SE"}
+    assert row.items() >= (told | {"state_last_seen_utc": "never connected"}).items()
 
 
-def test_a_file_has_all_that_a_row_of_the_page_shows_the_first_of(
-    client: Client,
-):
+def test_a_file_has_all_that_a_row_of_the_page_shows_the_first_of(client: Client):
     made = peer("p0")
     many = [group(f"g{number}", made) for number in range(5)]
     names = ", ".join(each.name for each in many)
@@ -75,18 +70,15 @@ def test_filters_and_search_hold_for_the_file_too(client: Client):
     files = client.get(f"{path}?{pending}&p=1").context["cl"].files
     assert files == {kind: f"?export={kind}&{pending}" for kind in ("csv", "json")}
     wrong: Any = client.get(f"{PEERS}?export=json&connected__exact=x&no_field=1")
-    assert wrong.status_code == 302
-    assert wrong["Location"] == f"{PEERS}?e=1"
+    assert (wrong.status_code, wrong["Location"]) == (302, f"{PEERS}?e=1")
 
 
 @pytest.mark.parametrize("word", ["łódź", "SMÖRGÅS", "gRÖßE", "100%_", "größe 100"])
 def test_a_search_minds_the_case_of_no_letter(client: Client, word: str):
     made = group("ŁÓDŹ smörgås Größe 100%_\\")
     group("lodz smorgas Grösse 1000")
-    asked = {"q": word, "export": "json"}
-    assert [row["id"] for row in as_json(client, f"{GROUPS}?{urlencode(asked)}")] == [
-        made.pk
-    ]
+    asked = urlencode({"q": word, "export": "json"})
+    assert [row["id"] for row in as_json(client, f"{GROUPS}?{asked}")] == [made.pk]
 
 
 def test_the_members_of_a_group_are_given_alone(client: Client):
@@ -114,11 +106,9 @@ def test_a_file_is_read_in_pieces_and_has_every_row_once(
 ):
     monkeypatch.setattr(lists, "_AT_ONCE", 10)
     peers(35)
-    with CaptureQueriesContext(connection) as few:
-        rows = as_json(client, f"{PEERS}?export=json&o=-1")
+    rows, few = asking(lambda: as_json(client, f"{PEERS}?export=json&o=-1"))
     assert len({row["id"] for row in rows}) == len(rows) == 35
-    pieces = [q for q in few if "LIMIT 10" in q["sql"]]
-    assert len(pieces) == 5  # the last one is empty
+    assert sum("LIMIT 10" in sql for sql in few) == 5  # the last one is empty
     assert len(few) <= 12 + 4 * 5
 
 
@@ -134,10 +124,8 @@ def test_columns_are_chosen_in_the_address_and_hold_for_files(client: Client):
     peer("vega")
     chosen: Any = client.get(f"{PEERS}?columns=name&columns=address&columns=client")
     assert chosen["Location"] == "?columns=name%2Caddress%2Cclient"
-    shown = client.get(f"{PEERS}{chosen['Location']}")
-    assert shown.context["cl"].list_display == [
-        *("action_checkbox", "title", "address", "client")
-    ]
+    shown = client.get(f"{PEERS}{chosen['Location']}").context["cl"].list_display
+    assert shown == ["action_checkbox", "title", "address", "client"]
     [row] = as_json(client, f"{PEERS}{chosen['Location']}&export=json")
     assert list(row) == ["id", "name", "address", "client"]
     for odd in ("no_such", "", "%00", "address"):  # the first column always stays
@@ -172,8 +160,7 @@ def test_a_default_view_opens_with_the_list_and_can_be_left(client: Client):
     here = client.get(f"{PEERS}?connected__exact=0").context["cl"]
     assert here.clear_all_filters_qs == "?view=all"
     everything = client.get(f"{PEERS}?view=all")
-    assert everything.status_code == 200
-    assert everything.context["cl"].result_count == 1
+    assert (everything.status_code, everything.context["cl"].result_count) == (200, 1)
     client.post(PEERS, {"drop_view": "off"})
     assert client.get(PEERS).status_code == 200
 
@@ -182,12 +169,8 @@ def test_a_default_view_opens_with_the_list_and_can_be_left(client: Client):
 def test_of_default_views_made_at_once_one_stays_default(owner: User):
     browsers = {f"view {number}": client_of(owner) for number in range(8)}
     for _ in range(2):  # the first ones, and others beside them
-        race([
-            lambda name=name, browser=browser: keep(  # type: ignore[misc]
-                browser, f"{PEERS}?q=a", name=name, is_default="on"
-            )
-            for name, browser in browsers.items()
-        ])  # fmt: skip
+        default = partial(keep, path=f"{PEERS}?q=a", is_default="on")
+        race([partial(default, each, name=name) for name, each in browsers.items()])
         assert SavedView.objects.filter(is_default=True).count() == 1
         browsers = {f"another {name}": each for name, each in browsers.items()}
     assert SavedView.objects.count() == 16
@@ -230,22 +213,17 @@ def test_the_views_of_a_person_go_with_them(client: Client):
 def test_every_list_says_what_its_columns_are_called(
     model: type[Model], client: Client
 ):
-    choice = client.get(path_of(model)).context["cl"].choice
-    keys = [key for key, _, _ in choice]
+    keys = [key for key, _, _ in client.get(path_of(model)).context["cl"].choice]
     assert len(set(keys)) == len(keys)
-    assert all(keys)
-    assert "column" not in keys
+    assert not {"", "column"} & set(keys)
 
 
-def test_what_is_there_to_be_clicked_stands_in_rows_and_in_no_file(
-    client: Client,
-):
+def test_what_is_there_to_be_clicked_stands_in_rows_and_in_no_file(client: Client):
     group("Field service")
     for query in ("", "?columns=issued"):
-        shown = client.get(f"/admin/groups/group/{query}").content.decode()
+        shown = client.get(f"{GROUPS}{query}").content.decode()
         assert 'aria-label="Delete Field service"' in shown
-    row = next(x for x in as_json(client, "/admin/groups/group/?export=json"))
-    assert "deletion" not in row
+    assert "deletion" not in as_json(client, f"{GROUPS}?export=json")[0]
 
 
 def test_no_list_is_filtered_by_what_it_does_not_show(client: Client):

@@ -5,18 +5,16 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.test import Client
 from django.urls import URLResolver, get_resolver
 
-from meshmgmt.access.services.networks import network_resources, networks
 from meshmgmt.adminsite.menu import MENU, is_model, place_of
 from tests.admin.signed_in import client_of
+from tests.factories import network, resource
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
 
-OF_DJANGO = {
-    "auth.group",  # no role has a permission on it
-}
 WITHOUT_A_PLACE = {
     *("admin:login", "admin:logout", "admin:password_change"),
     *("admin:password_change_done", "admin:autocomplete", "admin:jsi18n"),
@@ -62,14 +60,12 @@ def test_every_model_and_page_has_a_place_in_the_menu_or_inside_of_one():
         for target in (entry.target, *entry.inner)
     }
     models = {model._meta.label_lower for model in admin.site._registry}
-    assert {target for target in named if is_model(target)} == models - OF_DJANGO
-    names = paths_of_the_site() - WITHOUT_A_PLACE
-    lost = {
-        name
-        for name in names
-        if place_of(name) is None and not name.startswith("admin:auth_group_")
-    }
-    assert lost == {"None"}  # the sign-in page, which stands before Django's own
+    # No role has a permission on Django's groups.
+    assert {target for target in named if is_model(target)} == models - {"auth.group"}
+    lost = {name for name in paths_of_the_site() if place_of(name) is None}
+    lost -= {name for name in lost if name.startswith("admin:auth_group_")}
+    # The sign-in page stands before Django's own.
+    assert lost - WITHOUT_A_PLACE == {"None"}
 
 
 def test_sections_come_in_the_operators_words_and_order():
@@ -98,8 +94,10 @@ def test_a_page_is_shown_to_the_roles_that_may_read_it():
         ("/admin/metrics/", "System", "Metrics and checks"),
     ],
 )
-def test_the_line_of_the_page_is_marked(path: str, section: str, current: str):
-    page = client_of(person("owner")).get(path)
+def test_the_line_of_the_page_is_marked(
+    client: Client, path: str, section: str, current: str
+):
+    page = client.get(path)
     marked = [
         (s["name"], line["name"])
         for s in page.context["available_apps"]
@@ -119,30 +117,25 @@ def test_the_line_of_the_page_is_marked(path: str, section: str, current: str):
         ("/admin/access/policyrule/", "Policy rules"),
     ],
 )
-def test_titles_say_what_a_page_shows(path: str, title: str):
-    page = client_of(person("owner")).get(path).content.decode()
+def test_titles_say_what_a_page_shows(client: Client, path: str, title: str):
+    page = client.get(path).content.decode()
     head = page.partition("<title>")[2].partition("</title>")[0]
     assert head.split("|")[0].strip() == title
     heading = page.partition("<h1>")[2].partition("</h1>")[0]
     assert heading.strip() == title
 
 
-def test_networks_lead_to_what_is_in_them():
-    network = networks.create({"name": "plant"})
-    other = networks.create({"name": "office"})
-    for one in (network, other):
-        inside = {"name": f"r-{one.name}", "address": "10.1.0.0/24"}
-        network_resources.create(inside, one.pk)
-    client = client_of(person("owner"))
-    page = client.get(f"/admin/inventory/network/{network.pk}/change/")
-    link = f"/admin/inventory/networkresource/?network__id__exact={network.pk}"
+def test_networks_lead_to_what_is_in_them(client: Client):
+    inside, _ = (resource(name, network=network(name)) for name in ("plant", "office"))
+    page = client.get(f"/admin/inventory/network/{inside.network_id}/change/")
+    link = f"/admin/inventory/networkresource/?network__id__exact={inside.network_id}"
     assert f'href="{link}"' in page.content.decode()
     listed = client.get(link).context["cl"].result_list
-    assert [row.name for row in listed] == ["r-plant"]
+    assert [row.name for row in listed] == ["plant"]
 
 
-def test_invites_are_made_from_the_list_of_users():
-    page = client_of(person("owner")).get("/admin/accounts/user/").content.decode()
+def test_invites_are_made_from_the_list_of_users(client: Client):
+    page = client.get("/admin/accounts/user/").content.decode()
     assert 'href="/admin/access/invite/add/"' in page
     page = client_of(person("auditor")).get("/admin/accounts/user/").content.decode()
     assert 'href="/admin/access/invite/"' in page

@@ -8,10 +8,7 @@ import pytest
 from django.test import Client
 
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
-from meshmgmt.access.services.enrolment import (
-    setup_keys,
-    usable_setup_key,
-)
+from meshmgmt.access.services.enrolment import setup_keys, usable_setup_key
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import proxy_tokens
@@ -92,9 +89,8 @@ def test_a_scope_and_a_robot_keep_their_token_narrow(client: Client):
     machine = robot()
     token_of(machine, scope="ingest")
     rotated(client, f"{TOKENS}{AccessToken.objects.get().pk}/")
-    assert {(x.scope, x.user) for x in AccessToken.objects.all()} == {
-        ("ingest", machine)
-    }
+    found = {(token.scope, token.user) for token in AccessToken.objects.all()}
+    assert found == {("ingest", machine)}
 
 
 @pytest.mark.parametrize("expires_in", [0, 30 * 86400])
@@ -102,22 +98,17 @@ def test_a_scope_and_a_robot_keep_their_token_narrow(client: Client):
 def test_a_setup_key_is_rotated_with_its_groups_and_limits(
     client: Client, kind: str, expires_in: int
 ):
-    old = setup_key(
-        "ci",
-        type=kind,
-        expires_in=expires_in,
-        auto_groups=[group("a").pk, group("b").pk],
-        usage_limit=7 if kind == "reusable" else 1,
-        ephemeral=True,
-    )
+    terms = {"type": kind, "expires_in": expires_in, "ephemeral": True}
+    groups, limit = [group("a").pk, group("b").pk], 7 if kind == "reusable" else 1
+    old = setup_key("ci", auto_groups=groups, usage_limit=limit, **terms)
 
     new = usable_setup_key(rotated(client, f"{KEYS}{old.pk}/"))
 
     kept = ("name", "type", "usage_limit", "ephemeral", "allow_extra_dns_labels")
     stored = SetupKey.objects.get(pk=old.pk)
     assert [getattr(new, x) for x in kept] == [getattr(stored, x) for x in kept]
-    groups = [member_keys(SetupKeyAutoGroup, key) for key in (new, stored)]
-    assert groups[0] == groups[1]
+    for key in (new, stored):
+        assert list(member_keys(SetupKeyAutoGroup, key)) == groups
     assert usable_setup_key(old.plain).pk == stored.pk
     assert in_a_day(stored.expires_at)
     life = new.expires_at and round((new.expires_at - new.created_at).total_seconds())

@@ -4,9 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from events.models import AuditEvent
 from groups.services import group_create
@@ -14,14 +12,16 @@ from meshmgmt.accounts.models import AccessToken, User
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import zone
-from tests.events.samples import traffic
+from tests.events.samples import TRAFFIC_PATH, traffic
 from tests.factories import group, peer, peers
 from tests.people import api_of, person, token_of
+from tests.queries import asking
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
 SEARCH = "/admin/search/"
+JSON = {"Accept": "application/json"}
 MOST_QUERIES = 26
 """Session, user, and one query for each kind of object that has a name or a stream."""
 
@@ -33,9 +33,7 @@ def api(owner: User) -> Api:
 
 def hits(client: Client, words: str) -> list[dict[str, Any]]:
     """Return what the script of the page is answered."""
-    answer = client.post(
-        SEARCH, {"words": words}, headers={"Accept": "application/json"}
-    )
+    answer = client.post(SEARCH, {"words": words}, headers=JSON)
     assert answer.status_code == 200
     found: list[dict[str, Any]] = answer.json()["hits"]
     return found
@@ -76,19 +74,15 @@ def test_an_exact_name_stands_before_all_that_only_have_it(client: Client):
 def test_ids_of_objects_and_events_lead_to_them(client: Client, api: Api):
     found = group("by id")
     event = AuditEvent.objects.latest("id")
-    sent = traffic(id="flow-77")
-    assert api.post("/api/events/network-traffic", [sent]).status in {200, 201, 202}
+    ok(api.post(TRAFFIC_PATH, [traffic(id="flow-77")]))
     assert named(client, found.pk, "Group") == ["by id"]
     page = f"/admin/events/auditevent/{event.pk}/change/"
     assert hits(client, str(event.pk))[0]["url"] == page
-    assert "/admin/events/trafficevent/flow-77/change/" in [
-        x["url"].replace("_2D", "-") for x in hits(client, "flow-77")
-    ]
+    urls = [x["url"].replace("_2D", "-") for x in hits(client, "flow-77")]
+    assert "/admin/events/trafficevent/flow-77/change/" in urls
 
 
-@pytest.mark.parametrize(
-    "words", ["9" * 40, "\u0663", "%", "_", "\\", "'\"--", "\0a\0"]
-)
+@pytest.mark.parametrize("words", ["9" * 40, "\u0663", *"%_\\", "'\"--", "\0a\0"])
 def test_odd_words_are_only_words(client: Client, words: str):
     peer("plain")
     assert "plain" not in named(client, words, "Peer")
@@ -115,10 +109,8 @@ def test_something_is_deleted_or_revoked_from_its_name(client: Client, owner: Us
     [hit] = [x for x in hits(client, "delete old off") if x["kind"] == "Action"]
     assert hit["url"] == f"/admin/groups/group/{made.pk}/delete/"
     assert hit["name"] == "Delete group old office"
-    token = AccessToken.objects.get()
-    assert f"/admin/accounts/accesstoken/{token.pk}/delete/" in [
-        x["url"] for x in hits(client, "revoke test")
-    ]
+    path = f"/admin/accounts/accesstoken/{AccessToken.objects.get().pk}/delete/"
+    assert path in [x["url"] for x in hits(client, "revoke test")]
 
 
 @pytest.mark.slow
@@ -127,30 +119,18 @@ def test_nobody_finds_what_they_may_not_open(role: str, owner: User):
     peer("vega")
     token_of(owner)
     client = client_of(person(role))
-    words = (
-        "",
-        "e",
-        "es",
-        "test",
-        "vega",
-        "add",
-        "delete vega",
-        "revoke test",
-        "add record to ve",
-    )
+    deeds = ("add", "delete vega", "revoke test", "add record to ve")
+    words = ("", "e", "es", "test", "vega", *deeds)
     for url in sorted({hit["url"] for each in words for hit in hits(client, each)}):
         assert client.get(url, follow=True).status_code == 200, url
     assert not named(client, "test", "Access token")
     if role == "auditor":  # may change nothing but tokens of their own
-        additions = set(named(client, "add", "Action"))
-        assert additions == {"Add access token"}
+        assert set(named(client, "add", "Action")) == {"Add access token"}
         assert not named(client, "delete vega", "Action")
 
 
 def test_who_is_not_signed_in_finds_nothing():
-    answer = Client().post(
-        SEARCH, {"words": "a"}, headers={"Accept": "application/json"}
-    )
+    answer = Client().post(SEARCH, {"words": "a"}, headers=JSON)
     assert answer.status_code == 302
     assert client_of(person("user")).get(SEARCH).status_code == 302
 
@@ -187,13 +167,10 @@ def test_without_a_script_the_page_lists_what_is_found(client: Client):
 
 def test_a_search_asks_as_often_for_many_objects_as_for_few(client: Client):
     peers(3)
-    asked = []
-    for _ in range(2):
-        with CaptureQueriesContext(connection) as queries:
-            hits(client, "peer")
-        asked.append(len(queries))
-        peers(60)
-    assert asked[1] == asked[0] <= MOST_QUERIES
-    with CaptureQueriesContext(connection) as queries:
-        hits(client, "delete peer")
-    assert len(queries) <= 2 * MOST_QUERIES
+    _, few = asking(lambda: hits(client, "peer"))
+    peers(60)
+    _, many = asking(lambda: hits(client, "peer"))
+    assert len(many) == len(few) <= MOST_QUERIES
+    peers(60)
+    _, asked = asking(lambda: hits(client, "delete peer"))
+    assert len(asked) <= 2 * MOST_QUERIES

@@ -11,9 +11,11 @@ from groups.models import Group
 from groups.services import group_update
 from meshmgmt.access.services.policies import posture_checks
 from meshmgmt.accounts.models import Account
+from tests.access.bodies import policy, route, rule
 from tests.accesstests.world import promise
 from tests.admin.signed_in import errors_of, saved
 from tests.api_client import Api
+from tests.dns.bodies import nameserver_group
 from tests.factories import Trail, account_settings, group, peer
 from tests.resource_contract import Body, ok
 
@@ -33,44 +35,20 @@ _BUTTONS: Final = {"submit", "button", "image", "reset", "file"}
 
 def bodies(text: str) -> dict[str, Body]:
     """Return a body with odd texts for each address of the API."""
-    team, machine = group("team").pk, peer("machine").pk
-    named = {"name": text, "description": text, "enabled": True}
-    sides = {"sources": [team], "destinations": [team]}
-    rule = {**named, **sides, "action": "accept", "protocol": "all"}
+    team = group("team").pk
+    named: Body = {"name": text, "description": text, "enabled": True}
+    checks = {"nb_version_check": {"min_version": "1.0"}}
+    side = {"kind": "group", "id": team}
+    sides = {"source": side, "destination": side}
+    # Of a test's name no control characters are taken.
+    promised = {**named, "name": "promise", "kind": "access", "expect": "reach"}
     return {
-        "access/policy": {**named, "rules": [{**rule, "bidirectional": True}]},
-        "access/posturecheck": {
-            **named,
-            "checks": {"nb_version_check": {"min_version": "1.0"}},
-        },
-        "access/route": {
-            **named,
-            "network_id": text,
-            "network": "10.1.0.0/16",
-            "peer": machine,
-            "groups": [team],
-            "metric": 100,
-            "masquerade": True,
-            "keep_route": False,
-        },
-        "accesstests/accesstest": {
-            **named,
-            "name": "promise",  # of which no control characters are taken
-            "kind": "access",
-            "protocol": "all",
-            "source": {"kind": "group", "id": team},
-            "destination": {"kind": "group", "id": team},
-            "expect": "reach",
-        },
-        "dns/nameservergroup": {
-            **named,
-            "nameservers": [{"ip": "1.1.1.1", "ns_type": "udp", "port": 53}],
-            "groups": [team],
-            "primary": True,
-            "domains": [],
-            "search_domains_enabled": False,
-        },
-        "groups/group": {"name": text, "peers": [machine]},
+        "access/policy": policy(**named, rules=[rule(**named)]),
+        "access/posturecheck": {**named, "checks": checks},
+        "access/route": route(description=text, network_id=text),
+        "accesstests/accesstest": {**promised, **sides, "protocol": "all"},
+        "dns/nameservergroup": nameserver_group(**named, groups=[team]),
+        "groups/group": {"name": text, "peers": [peer("machine").pk]},
         "inventory/network": named,
     }
 
@@ -213,16 +191,11 @@ def test_descriptions_of_rules_are_written_and_kept_as_lines(client: Client, api
     changed = {"rules-0-description": "two\nlines"}
 
     save(client, page, in_browser(client, page, **changed))
-    [rule] = ok(api.get(address))["rules"]
-    assert rule == {**before["rules"][0], "description": "two\nlines"}
+    lines = {**before["rules"][0], "description": "two\nlines"}
+    assert ok(api.get(address))["rules"] == [lines]
     save(client, page, in_browser(client, page, **{"rules-0-rule_name": "other"}))
 
-    [rule] = ok(api.get(address))["rules"]
-    assert rule == {
-        **before["rules"][0],
-        "name": "other",
-        "description": "two\nlines",
-    }
+    assert ok(api.get(address))["rules"] == [{**lines, "name": "other"}]
 
 
 @pytest.mark.slow
@@ -240,16 +213,13 @@ def test_resources_of_networks_and_rules_that_name_them_stay(
     [rule] = body["rules"]
     rule |= {"destinations": None, "destinationResource": target, "name": text}
     before = ok(api.put(policy, body))
-    pages = [
-        page_of("inventory/networkresource", made["id"]),
-        page_of("access/policy", before["id"]),
-    ]
+    page = page_of("access/policy", before["id"])
     stored, trail = ok(api.get(f"{address}/{made['id']}")), Trail()
 
-    for page in pages:
-        save(client, page, in_browser(client, page))
-    opened = in_browser(client, pages[1], **{"rules-0-description": "edited"})
-    save(client, pages[1], opened)
+    for each in (page_of("inventory/networkresource", made["id"]), page):
+        save(client, each, in_browser(client, each))
+    edited = {"rules-0-description": "edited"}
+    save(client, page, in_browser(client, page, **edited))
 
     assert ok(api.get(f"{address}/{made['id']}")) == stored
     [rule] = before["rules"]
@@ -309,6 +279,13 @@ ODD_NAMES: Final = [[" "], [""], [" admins"], ["a,b", "c\nd", "e\r", " e ", "e",
 """Lists whose names are not the lines of the text that shows them."""
 
 
+def listed() -> tuple[str, list[str]]:
+    """Return the claim of groups, and those that may enter."""
+    return Account.objects.values_list(
+        "jwt_groups_claim_name", "jwt_allow_groups"
+    ).get()
+
+
 @pytest.mark.parametrize("names", ODD_NAMES)
 def test_names_of_a_list_stay_to_the_letter(client: Client, names: list[str]):
     account_settings(jwt_allow_groups=names)
@@ -318,9 +295,7 @@ def test_names_of_a_list_stay_to_the_letter(client: Client, names: list[str]):
     assert trail.codes == []
     save(client, page, in_browser(client, page, jwt_groups_claim_name="teams"))
 
-    account = Account.objects.get()
-    assert account.jwt_groups_claim_name == "teams"
-    assert account.jwt_allow_groups == names
+    assert listed() == ("teams", names)
 
 
 @pytest.mark.parametrize("names", ODD_NAMES)
@@ -334,9 +309,7 @@ def test_names_of_a_list_changed_meanwhile_stay_to_the_letter(
 
     save(client, page, late)
 
-    account = Account.objects.get()
-    assert account.jwt_groups_claim_name == "teams"
-    assert account.jwt_allow_groups == names
+    assert listed() == ("teams", names)
 
 
 def test_a_list_is_the_trimmed_lines_of_what_somebody_typed(client: Client):
@@ -349,16 +322,13 @@ def test_a_list_is_the_trimmed_lines_of_what_somebody_typed(client: Client):
 
 
 def test_conditions_of_a_posture_check_stay_when_others_are_edited(client: Client):
-    kept = {
-        "geo_location_check": {
-            "locations": [{"country_code": "DE", "city_name": " Berlin  Mitte "}],
-            "action": "allow",
-        },
+    places = [{"country_code": "DE", "city_name": " Berlin  Mitte "}]
+    kept: Body = {
+        "geo_location_check": {"locations": places, "action": "allow"},
         "process_check": {"processes": [{"linux_path": " /usr/bin/agent\n"}]},
     }
-    check = posture_checks.create(
-        {"name": "x", "checks": {**kept, "nb_version_check": {"min_version": "1.0"}}}
-    )
+    checks = {**kept, "nb_version_check": {"min_version": "1.0"}}
+    check = posture_checks.create({"name": "x", "checks": checks})
     page = page_of("access/posturecheck", check.pk)
 
     sent = dict(in_browser(client, page)) | {"client": "1.1"}

@@ -1,10 +1,11 @@
-"""What pages say: words as people write them, names in place of ids."""
+"""What pages say: words as people write them, names in place of ids, what happened."""
 
 import re
 
 import pytest
 from django.test import Client
 
+from groups.services import group_create, group_update
 from meshmgmt.access.models import Router, SetupKey
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.tokens import access_tokens
@@ -31,15 +32,23 @@ def test_the_head_of_a_list_has_the_box_that_selects_all(client: Client):
 
 
 def test_headings_name_objects_not_ids(client: Client):
-    router = Router(network=network("office"), metric=1)
-    router.save()
-    assert heading(client, f"/admin/access/router/{router.pk}/change/") == (
-        "Change router into office"
-    )
+    router = Router.objects.create(network=network("office"), metric=1)
     token = access_tokens.create({"name": "pipeline", "expires_in": 1}, person().pk)
-    assert heading(client, f"/admin/accounts/accesstoken/{token.pk}/change/") == (
-        "View access token pipeline"
-    )
+    for path, said in (
+        (f"access/router/{router.pk}", "Change router into office"),
+        (f"accounts/accesstoken/{token.pk}", "View access token pipeline"),
+    ):
+        assert heading(client, f"/admin/{path}/change/") == said
+
+
+def test_the_history_of_an_object_is_its_audit_trail(client: Client):
+    made = group_create(name="watched", peers=[], resources=[])
+    group_update(group_id=made.pk, name="renamed", peers=[], resources=[])
+    page = client.get(f"/admin/groups/group/{made.pk}/history/", follow=True)
+    assert page.redirect_chain == [(f"/admin/events/auditevent/?search={made.pk}", 302)]
+    text = page.content.decode()
+    assert "renamed" in text
+    assert "group.add" in text
 
 
 def test_the_page_of_a_subscription_to_somewhere_says_to_once(client: Client):
@@ -67,8 +76,12 @@ def test_durations_are_read_and_written_in_words(client: Client):
 
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_a_number_too_long_to_be_read_is_no_duration(client: Client, sign: str):
-    key = {"name": "k", "type": "reusable", "usage_limit": "0"}
-    key["days"] = sign + "9" * 5000
+    key = {
+        "name": "k",
+        "type": "reusable",
+        "usage_limit": "0",
+        "days": sign + "9" * 5000,
+    }
     [text] = errors_of(client.post("/admin/access/setupkey/add/", key))["days"]
     assert "is no length of time" in text
     assert len(text) < 200
