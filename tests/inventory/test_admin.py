@@ -19,26 +19,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 PEERS = "/admin/inventory/peer/"
 
 
-def form(**changes: Any) -> dict[str, Any]:
-    """Return what the form of a new peer sends."""
-    return {"name": "Printer", "wg_public_key": public_key(1), **changes}
-
-
 def test_peer_is_made_with_a_free_address_and_a_label(client: Client, owner: User):
+    form: dict[str, Any] = {"name": "Printer", "wg_public_key": public_key(1)}
+    form |= {"extra_dns_labels": "www\n\n api ", "local_flags": ["disable_dns"]}
+    form |= {"os": "Debian 12", "ssh_enabled": "on", "user": owner.pk}
     trail = Trail()
 
-    response = client.post(
-        f"{PEERS}add/",
-        form(
-            user=owner.pk,
-            extra_dns_labels="www\n\n api ",
-            local_flags=["disable_dns"],
-            os="Debian 12",
-            ssh_enabled="on",
-        ),
-    )
+    assert client.post(f"{PEERS}add/", form).status_code == 302
 
-    assert response.status_code == 302
     made = Peer.objects.get()
     assert ipaddress.ip_address(made.ip) in ipaddress.ip_network("100.64.0.0/10")
     assert (made.dns_label, made.user_id) == ("printer", owner.pk)
@@ -49,32 +37,28 @@ def test_peer_is_made_with_a_free_address_and_a_label(client: Client, owner: Use
     assert trail.events[0].initiator_id == owner.pk
 
 
+def changed(client: Client, one: Peer, **fields: Any) -> Any:
+    """Send the form of a peer as it is but for some fields; return the answer."""
+    path = f"{PEERS}{one.pk}/change/"
+    return client.post(path, form_data(client, path) | fields)
+
+
 def test_changes_obey_the_rules_of_the_api(client: Client):
-    nobodys = peer(wg_public_key=public_key(1))
-    path = f"{PEERS}{nobodys.pk}/change/"
-    sent = {**form_data(client, path), "login_expiration_enabled": "on"}
-
-    response = client.post(path, sent)
-
-    message = errors_of(response)["login_expiration_enabled"][0]
+    errors = errors_of(changed(client, peer(), login_expiration_enabled="on"))
+    message = errors["login_expiration_enabled"][0]
     assert message.startswith("nobody owns this peer")
 
 
 def test_peer_gets_its_owner_and_an_expiration_at_once(client: Client, owner: User):
-    nobodys = peer(wg_public_key=public_key(1))
-    path = f"{PEERS}{nobodys.pk}/change/"
     chosen = {"user": owner.pk, "login_expiration_enabled": "on"}
-    response = client.post(path, form_data(client, path) | chosen)
+    response = changed(client, peer(), **chosen)
     assert response.status_code == 302, errors_of(response)
     assert Peer.objects.filter(user=owner, login_expiration_enabled=True).exists()
 
 
 def test_emptied_ipv6_address_stays(client: Client):
     ipv6_for_all()
-    one = peer(ipv6="fd00::7")
-    path = f"{PEERS}{one.pk}/change/"
-    sent = form_data(client, path) | {"name": "new", "ipv6": ""}
-    response = client.post(path, sent)
+    response = changed(client, peer(ipv6="fd00::7"), name="new", ipv6="")
     assert response.status_code == 302, errors_of(response)
     assert Peer.objects.values_list("name", "ipv6").get() == ("new", "fd00::7")
 
@@ -114,15 +98,12 @@ def test_search_finds_names_addresses_and_owners(client: Client, query: str):
 
 
 def test_page_shows_what_the_client_reports(client: Client):
-    one = peer(
-        go_os="linux",
-        platform="x86_64",
-        network_addresses=[
-            {"net_ip": "10.9.0.10/24", "mac": "02:00:00:00:00:0a"},
-            {"net_ip": "<b>", "mac": ""},
-        ],
-        capabilities=[1, 2],
-    )
+    addresses = [
+        {"net_ip": "10.9.0.10/24", "mac": "02:00:00:00:00:0a"},
+        {"net_ip": "<b>", "mac": ""},
+    ]
+    facts: Any = {"go_os": "linux", "platform": "x86_64", "capabilities": [1, 2]}
+    one = peer(network_addresses=addresses, **facts)
     page = client.get(f"{PEERS}{one.pk}/change/").content.decode()
     assert "10.9.0.10/24 (02:00:00:00:00:0a)<br>&lt;b&gt; (-)" in page
     assert "x86_64" in page

@@ -14,12 +14,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 KEY = "A" * 43 + "="
 BY_ADDRESS = {
-    "peer.ssh.enable",
-    "peer.ssh.disable",
-    "peer.login.expiration.enable",
-    "peer.login.expiration.disable",
-    "peer.inactivity.expiration.enable",
-    "peer.inactivity.expiration.disable",
+    f"peer.{what}.{deed}"
+    for what in ("ssh", "login.expiration", "inactivity.expiration")
+    for deed in ("enable", "disable")
 }
 """Events that name the peer by its address, as the reference API does."""
 
@@ -88,16 +85,14 @@ def test_peer_is_described_in_full():
     one = peer_create(name="Web 1", wg_public_key=KEY, ipv6="fd00::1")
 
     assert trail.targets == [("peer.user.add", one.pk)]
+    here = {"fqdn": "web-1.mesh.internal", "ip": one.ip, "ipv6": "fd00::1"}
+    place = {"city_name": "", "country_code": "", "geo_name_id": "0"}
+    place |= {"connection_ip": ""}
     assert trail.events[0].meta == {
         "name": "Web 1",
-        "fqdn": "web-1.mesh.internal",
-        "ip": one.ip,
-        "ipv6": "fd00::1",
+        **here,
+        **{f"location_{name}": value for name, value in place.items()},
         "created_at": clock.rfc3339(one.created_at),
-        "location_city_name": "",
-        "location_country_code": "",
-        "location_geo_name_id": "0",
-        "location_connection_ip": "",
     }
 
 
@@ -137,9 +132,5 @@ def test_resource_is_described_with_its_network():
         ("network.create", made.network_id),
         ("network.resource.create", made.pk),
     ]
-    assert trail.events[1].meta == {
-        "name": "printer",
-        "type": "host",
-        "network_name": made.network.name,
-        "network_id": made.network_id,
-    }
+    there = {"network_name": made.network.name, "network_id": made.network_id}
+    assert trail.events[1].meta == {"name": "printer", "type": "host"} | there

@@ -1,10 +1,10 @@
 """Logins that end by themselves."""
 
 import datetime as dt
+from typing import Any
 
 import pytest
 
-from meshmgmt.accounts.models import User
 from meshmgmt.control.models import StreamProcess
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
@@ -19,27 +19,25 @@ HOUR = dt.timedelta(hours=1)
 
 
 @pytest.fixture
-def owner() -> User:
-    return person("user")
+def facts() -> dict[str, Any]:
+    """What a peer has whose login ends."""
+    names = ("login_expiration_enabled", "inactivity_expiration_enabled")
+    return {"user": person("user"), **dict.fromkeys(names, True)}
 
 
-def test_login_ends_after_the_period(owner: User):
+def test_login_ends_after_the_period(facts: dict[str, Any]):
     account_settings(peer_login_expiration=7200)
     now = clock.now()
-    facts = {"user": owner, "login_expiration_enabled": True}
     old = peer("old", last_login=now - 2 * HOUR, **facts)
     peer("fresh", last_login=now - HOUR, **facts)
-    peer("exempt", user=owner, last_login=now - 9 * HOUR)
+    peer("exempt", user=facts["user"], last_login=now - 9 * HOUR)
     never = peer("never", created_at=now - 3 * HOUR, **facts)
     trail = Trail()
     assert expire_logins() == 2
     assert expired() == {"old", "never"}
-    assert trail.targets == [
-        ("peer.login.expire", old.pk),
-        ("peer.login.expire", never.pk),
-    ]
-    assert {event.meta["reason"] for event in trail.events} == {TOO_OLD}
-    assert {event.initiator_id for event in trail.events} == {"system"}
+    assert trail.targets == [("peer.login.expire", one.pk) for one in (old, never)]
+    told = {(event.meta["reason"], event.initiator_id) for event in trail.events}
+    assert told == {(TOO_OLD, "system")}
     assert expire_logins() == 0
 
 
@@ -49,13 +47,17 @@ def reachable_for(span: dt.timedelta) -> None:
     StreamProcess.objects.create(started_at=clock.now() - span)
 
 
-def test_absent_peer_is_logged_out(owner: User):
-    reachable_for(2 * HOUR)
+def absence_counts() -> None:
+    """Let peers be logged out that are away for an hour."""
     account_settings(
         peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600
     )
+
+
+def test_absent_peer_is_logged_out(facts: dict[str, Any]):
+    reachable_for(2 * HOUR)
+    absence_counts()
     now = clock.now()
-    facts = {"user": owner, "inactivity_expiration_enabled": True}
     peer("away", last_seen=now - HOUR, **facts)
     peer("there", last_seen=now - 9 * HOUR, connected=True, **facts)
     peer("just gone", last_seen=now - HOUR / 2, **facts)
@@ -65,11 +67,8 @@ def test_absent_peer_is_logged_out(owner: User):
     assert trail.events[0].meta["reason"] == AWAY
 
 
-def test_who_could_not_connect_is_not_logged_out(owner: User):
-    account_settings(
-        peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600
-    )
-    facts = {"user": owner, "inactivity_expiration_enabled": True}
+def test_who_could_not_connect_is_not_logged_out(facts: dict[str, Any]):
+    absence_counts()
     peer("away", last_seen=clock.now() - 9 * HOUR, **facts)
     assert expire_logins() == 0
     reachable_for(HOUR / 2)
@@ -78,25 +77,16 @@ def test_who_could_not_connect_is_not_logged_out(owner: User):
     assert expire_logins() == 1
 
 
-def test_settings_switch_it_off(owner: User):
+def test_settings_switch_it_off(facts: dict[str, Any]):
     account_settings(peer_login_expiration_enabled=False)
-    peer(
-        "old",
-        user=owner,
-        login_expiration_enabled=True,
-        inactivity_expiration_enabled=True,
-        last_login=clock.now() - 999 * HOUR,
-        last_seen=clock.now() - 999 * HOUR,
-    )
+    long_ago = clock.now() - 999 * HOUR
+    peer("old", last_login=long_ago, last_seen=long_ago, **facts)
     assert expire_logins() == 0
 
 
 def test_peer_that_nobody_owns_has_no_login():
-    peer(
-        "server",
-        login_expiration_enabled=True,
-        last_login=clock.now() - 999 * HOUR,
-    )
+    long_ago = clock.now() - 999 * HOUR
+    peer("server", login_expiration_enabled=True, last_login=long_ago)
     assert expire_logins() == 0
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from select import select
 from typing import Any
@@ -15,6 +16,7 @@ from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import FIELDS, ImportFault, peers_import
 from meshmgmt.inventory.services.peers import peer_create
+from tests.commands import printed
 from tests.factories import (
     Trail,
     account_settings,
@@ -69,43 +71,25 @@ def test_new_peers_get_address_label_and_event():
 def test_every_field_is_taken():
     ipv6_for_all()
     owner = person("user", email="Ann@mesh.dev")
-    facts: dict[str, Any] = {
-        "ip": "100.70.0.1",
-        "ipv6": "FD00::0001",
-        "user": "ann@MESH.dev",
-        "hostname": "h",
-        "os": "Debian 12",
-        "kernel_version": "6.1",
-        "version": "0.50",
-        "ui_version": "u",
-        "serial_number": "s",
-        "connection_ip": "203.0.113.5",
-        "country_code": "DE",
-        "city_name": "Köln",
-        "disapproval_reason": "r",
-        "geoname_id": 7,
-        "ssh_enabled": True,
-        "login_expiration_enabled": True,
-        "inactivity_expiration_enabled": True,
-        "login_expired": True,
-        "approval_required": True,
-        "ephemeral": True,
-        "connected": True,
-        "extra_dns_labels": ["www", "api"],
-        "local_flags": {"disable_dns": True},
-        "last_seen": "2026-01-02T03:04:05Z",
-        "last_login": "2026-01-02T03:04:05+02:00",
-        "created_at": "2025-01-02T03:04:05Z",
-    }
+    switches = ("ssh_enabled", "login_expiration_enabled", "login_expired", "ephemeral")
+    more = ("inactivity_expiration_enabled", "approval_required", "connected")
+    kept: dict[str, Any] = dict.fromkeys((*switches, *more), True)
+    kept |= {"ip": "100.70.0.1", "hostname": "h", "os": "Debian 12", "geoname_id": 7}
+    kept |= {"kernel_version": "6.1", "version": "0.50", "ui_version": "u"}
+    kept |= {"serial_number": "s", "connection_ip": "203.0.113.5", "country_code": "DE"}
+    kept |= {"city_name": "Köln", "disapproval_reason": "r"}
+    kept |= {"extra_dns_labels": ["www", "api"], "local_flags": {"disable_dns": True}}
+    facts = {"ipv6": "FD00::0001", "user": "ann@MESH.dev"}
+    facts |= {"last_seen": "2026-01-02T03:04:05Z"}
+    facts |= {"last_login": "2026-01-02T03:04:05+02:00"}
+    facts |= {"created_at": "2025-01-02T03:04:05Z"}
+    assert {"wg_public_key", "name", *kept, *facts} == set(FIELDS)
 
-    peers_import(ndjson(line(1, **facts)))
+    peers_import(ndjson(line(1, **kept, **facts)))
 
     made = Peer.objects.get()
-    for name, value in facts.items():
-        if name not in {"user", "ipv6", "last_seen", "last_login", "created_at"}:
-            assert getattr(made, name) == value
-    assert made.ipv6 == "fd00::1"
-    assert made.user_id == owner.pk
+    assert {name: getattr(made, name) for name in kept} == kept
+    assert (made.ipv6, made.user_id) == ("fd00::1", owner.pk)
     assert made.last_login is not None
     assert made.last_login.isoformat() == "2026-01-02T01:04:05+00:00"
 
@@ -149,22 +133,18 @@ def test_given_columns_change_and_others_stay():
 
 
 def test_peers_of_one_name_get_labels_of_their_own():
-    peers_import(
-        ndjson(
-            line(1, name="web", ip="100.64.1.2"),
-            line(2, name="Web.example", ip="100.64.3.4"),
-            line(3, name="web", ip="100.65.3.4"),
-            line(4, name="Bücher"),
-            line(5, name="-_-"),
-            line(6, name="a b_c."),
-            line(7, name="..."),
-        )
-    )
+    entries = [
+        line(1, name="web", ip="100.64.1.2"),
+        line(2, name="Web.example", ip="100.64.3.4"),
+        line(3, name="web", ip="100.65.3.4"),
+    ]
+    odd = ("Bücher", "-_-", "a b_c.", "...")
+    entries += [line(number, name=name) for number, name in enumerate(odd, 4)]
+    peers_import(ndjson(*entries))
 
     labels = list(Peer.objects.values_list("dns_label", flat=True))
     assert labels[:3] == ["web", "web-3-4", "web-3-4-2"]
-    assert labels[3] == "xn--bcher-kva"
-    assert labels[4:] == ["peer", "a-b-c", "peer-0-4"]
+    assert labels[3:] == ["xn--bcher-kva", "peer", "a-b-c", "peer-0-4"]
 
 
 BAD: list[tuple[Any, str, str]] = [
@@ -239,11 +219,8 @@ def test_an_address_is_for_members_of_groups_that_have_ipv6():
 def test_all_faults_are_told_with_their_lines():
     found = faults(line(1, ip="x", os=1), line(1), line(2), line(2), b"x\n")
 
-    assert [(number, name) for number, name, _ in found] == [
-        (1, "os"),
-        (4, "wg_public_key"),
-        (5, ""),
-    ]
+    places = [(number, name) for number, name, _ in found]
+    assert places == [(1, "os"), (4, "wg_public_key"), (5, "")]
     assert found[1][2] == "the peer of line 3 has this public key too"
 
 
@@ -257,27 +234,18 @@ def test_dry_run_counts_and_writes_nothing():
     assert trail.codes == []
 
 
-def run(*arguments: str) -> str:
-    """Run the command and return what it prints."""
-    out = io.StringIO()
-    call_command("import_peers", *arguments, stdout=out)
-    return out.getvalue()
+run = partial(printed, "import_peers")
 
 
 def test_command_reads_a_file(tmp_path: Path):
     path = tmp_path / "peers.ndjson"
     path.write_bytes(b"".join(ndjson(line(1), line(2))))
 
-    assert run(str(path), "--dry-run") == (
-        "peers: 2 would be created, 0 would be updated, 0 unchanged\n"
-    )
+    foreseen = "peers: 2 would be created, 0 would be updated, 0 unchanged\n"
+    assert run(str(path), "--dry-run") == foreseen
     assert run(str(path)) == "peers: 2 created, 0 updated, 0 unchanged\n"
-    assert json.loads(run(str(path), "--json")) == {
-        "created": 0,
-        "updated": 0,
-        "unchanged": 2,
-        "dry_run": False,
-    }
+    counts = {"created": 0, "updated": 0, "unchanged": 2}
+    assert json.loads(run(str(path), "--json")) == counts | {"dry_run": False}
 
 
 def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch):
@@ -323,14 +291,14 @@ def test_command_names_faulty_lines(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "peers.ndjson"
     path.write_bytes(b"".join(ndjson(line(1), line(2, ip="x"))))
 
+    told = "'x' is not an IPv4 address"
     with pytest.raises(CommandError, match="nothing was imported"):
         run(str(path))
-    assert capsys.readouterr().err == "line 2: 'x' is not an IPv4 address\n"
+    assert capsys.readouterr().err == f"line 2: {told}\n"
     with pytest.raises(CommandError, match="nothing was imported"):
         call_command("import_peers", str(path), "--json")
-    assert json.loads(capsys.readouterr().out) == {
-        "faults": [{"line": 2, "field": "ip", "message": "'x' is not an IPv4 address"}]
-    }
+    faults = [{"line": 2, "field": "ip", "message": told}]
+    assert json.loads(capsys.readouterr().out) == {"faults": faults}
 
 
 def test_command_says_that_a_file_is_missing(tmp_path: Path):

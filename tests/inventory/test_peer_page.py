@@ -5,9 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +18,7 @@ from tests.admin.signed_in import client_of
 from tests.events.samples import moment, traffic
 from tests.factories import group, peer, rule
 from tests.people import api_of, person
+from tests.queries import asking
 
 pytestmark = pytest.mark.django_db
 
@@ -38,27 +37,27 @@ def facts_of(client: Client, machine: Peer) -> dict[str, str]:
 
 def test_a_connected_peer_says_since_when_and_from_where(client: Client):
     began = clock.now().replace(microsecond=0) - dt.timedelta(hours=2)
-    machine = peer(
-        "web",
-        connected=True,
-        stream_started=int(began.timestamp()) * 10**9,
-        last_seen=clock.now(),
-        connection_ip="198.51.100.7",
-        city_name="Porto",
-        country_code="PT",
-        ip="100.64.7.7",
-        dns_label="web",
-        setup_key_name="gate",
-    )
+    state: dict[str, Any] = {"connected": True, "last_seen": clock.now()}
+    state["stream_started"] = int(began.timestamp()) * 10**9
+    place = {
+        "connection_ip": "198.51.100.7",
+        "city_name": "Porto",
+        "country_code": "PT",
+    }
+    names = {"ip": "100.64.7.7", "dns_label": "web", "setup_key_name": "gate"}
+    machine = peer("web", **state, **place, **names)
     group("kitchen", machine)
     facts = facts_of(client, machine)
-    assert facts["State"] == "connected"
-    assert facts["Online since"] == f"{began:%Y-%m-%d %H:%M:%S} UTC"
-    assert facts["Connects from"] == "198.51.100.7, Porto, PT"
-    assert facts["Address"] == "100.64.7.7"
-    assert facts["Name in DNS"].startswith("web.")
-    assert facts["Owner"] == "setup key gate"
-    assert facts["Groups"] == "All, kitchen"
+    assert facts.pop("Name in DNS").startswith("web.")
+    wanted = {
+        "State": "connected",
+        "Online since": f"{began:%Y-%m-%d %H:%M:%S} UTC",
+        "Connects from": "198.51.100.7, Porto, PT",
+        "Address": "100.64.7.7",
+        "Owner": "setup key gate",
+        "Groups": "All, kitchen",
+    }
+    assert facts.items() >= wanted.items()
 
 
 def test_an_old_agent_is_compared_with_the_newest_seen(client: Client):
@@ -107,8 +106,7 @@ def test_a_refused_form_is_shown_again_with_its_errors(client: Client):
 def test_names_of_others_are_escaped(client: Client):
     machine = peer("<b>web", city_name="<i>", setup_key_name="<u>", version="<s>")
     page = client.get(path_of(machine)).content.decode()
-    for text in ("<b>web", "<i>", "<u>", "<s>"):
-        assert text not in page
+    assert not re.search("<b>web|<[ius]>", page)
 
 
 def test_the_traffic_of_a_day_names_the_others_and_counts_drops(
@@ -128,21 +126,17 @@ def test_the_traffic_of_a_day_names_the_others_and_counts_drops(
     shown = client.get(path_of(web)).context["traffic"]
     assert (shown["size"], shown["drops"]) == ("1.0 KiB", 1)
     outward, inward = shown["sides"]
-    assert [(other["name"], other["size"]) for other in outward["others"]] == [
-        ("db", "1.0 KiB")
-    ]
+    [other] = outward["others"]
+    assert (other["name"], other["size"]) == ("db", "1.0 KiB")
     assert inward["others"] == []
-    rows = client.get(outward["others"][0]["url"]).context["rows"]
-    assert len(rows) == 2
+    assert len(client.get(other["url"]).context["rows"]) == 2
     assert len(client.get(outward["drops_url"]).context["rows"]) == 1
 
 
 def test_the_newest_changes_lead_to_their_events(client: Client):
     machine = peer("web")
-    client.post(
-        path_of(machine),
-        {"name": "new", "wg_public_key": machine.wg_public_key, "ip": machine.ip},
-    )
+    sent = {"name": "new", "wg_public_key": machine.wg_public_key, "ip": machine.ip}
+    client.post(path_of(machine), sent)
     told = client.get(path_of(machine)).context["changes"][0]
     assert "name" in told["detail"]
     assert client.get(told["url"]).status_code == 200
@@ -157,14 +151,9 @@ def test_who_may_not_edit_reads_the_settings():
 
 
 def test_the_number_of_queries_does_not_grow_with_the_mesh(client: Client):
-    few = asked(client, peer("one"))
-    machine = peer("two")
-    everybody = group("team", machine, *(peer() for _ in range(30)))
+    one, two = peer("one"), peer("two")
+    _, few = asking(lambda: facts_of(client, one))
+    everybody = group("team", two, *(peer() for _ in range(30)))
     rule([everybody], [everybody])
-    assert asked(client, machine) <= few + 5
-
-
-def asked(client: Client, machine: Peer) -> int:
-    with CaptureQueriesContext(connection) as queries:
-        assert client.get(path_of(machine)).status_code == 200
-    return len(queries)
+    _, many = asking(lambda: facts_of(client, two))
+    assert len(many) <= len(few) + 5

@@ -12,11 +12,17 @@ from meshmgmt.inventory.selectors import peer_rows
 from tests.api_client import Api
 from tests.factories import Trail, account_settings, group, peer, peers
 from tests.people import api_as, api_of, person
+from tests.resource_contract import ok, refusal
 
 pytestmark = pytest.mark.django_db
 
 TOKEN = 1
 """The query that finds the token with its user."""
+FLAGS = """
+rosenpass_enabled rosenpass_permissive server_ssh_allowed disable_client_routes
+disable_server_routes disable_dns disable_firewall block_lan_access block_inbound
+lazy_connection_enabled
+"""
 
 
 @pytest.fixture
@@ -24,86 +30,45 @@ def api() -> Api:
     return api_as("auditor")
 
 
-def let_regular_users_in() -> None:
-    """Let users without the right to read peers see their own."""
-    account_settings(regular_users_view_blocked=False)
-
-
 def test_peer_has_every_field_that_clients_know(api: Api):
     owner = person("user")
     moment = clock.now()
-    one = peer(
-        "laptop",
-        ip="100.64.7.1",
-        ipv6="fd00::7",
-        dns_label="laptop",
-        extra_dns_labels=["www"],
-        user=owner,
-        os="Debian 12",
-        local_flags={"disable_dns": True},
-        connected=True,
-        last_seen=moment,
-        disapproval_reason="old client",
-        approval_required=True,
-    )
+    kept = {"ip": "100.64.7.1", "ipv6": "fd00::7", "os": "Debian 12", "connected": True}
+    kept |= {"disapproval_reason": "old client", "approval_required": True}
+    more = {"dns_label": "laptop", "extra_dns_labels": ["www"], "user": owner}
+    flags = {"disable_dns": True}
+    one = peer("laptop", **kept, **more, local_flags=flags, last_seen=moment)
     team = group("team", one, resources=[("r", "host")])
 
-    answer = api.get(f"/api/peers/{one.pk}")
+    shown = ok(api.get(f"/api/peers/{one.pk}"))
 
-    assert answer.status == 200
-    assert answer.json == {
+    everybody = {"id": all_group_id(), "name": "All", "peers_count": 1}
+    texts = ("connection_ip", "kernel_version", "version", "hostname", "ui_version")
+    assert shown == {
         "id": one.pk,
         "name": "laptop",
-        "ip": "100.64.7.1",
-        "ipv6": "fd00::7",
-        "connection_ip": "",
-        "connected": True,
+        **kept,
+        **dict.fromkeys((*texts, "country_code", "city_name", "serial_number"), ""),
         "last_seen": clock.rfc3339(moment),
-        "os": "Debian 12",
-        "kernel_version": "",
         "geoname_id": 0,
-        "version": "",
         "groups": [
-            {
-                "id": all_group_id(),
-                "name": "All",
-                "peers_count": 1,
-                "resources_count": 0,
-            },
+            {**everybody, "resources_count": 0},
             {"id": team.pk, "name": "team", "peers_count": 1, "resources_count": 1},
         ],
         "ssh_enabled": False,
         "user_id": owner.pk,
-        "hostname": "",
-        "ui_version": "",
         "dns_label": "laptop.mesh.internal",
         "extra_dns_labels": ["www.mesh.internal"],
         "login_expiration_enabled": False,
         "login_expired": False,
         "last_login": "0001-01-01T00:00:00Z",
         "inactivity_expiration_enabled": False,
-        "approval_required": True,
-        "disapproval_reason": "old client",
-        "country_code": "",
-        "city_name": "",
-        "serial_number": "",
         "ephemeral": False,
         "created_at": clock.rfc3339(one.created_at),
-        "local_flags": {
-            "rosenpass_enabled": False,
-            "rosenpass_permissive": False,
-            "server_ssh_allowed": False,
-            "disable_client_routes": False,
-            "disable_server_routes": False,
-            "disable_dns": True,
-            "disable_firewall": False,
-            "block_lan_access": False,
-            "block_inbound": False,
-            "lazy_connection_enabled": False,
-        },
+        "local_flags": dict.fromkeys(FLAGS.split(), False) | flags,
     }
-    listed = api.get("/api/peers").json
-    assert listed == [{**answer.json, "accessible_peers_count": 0}]
+    listed = ok(api.get("/api/peers"))
+    assert listed == [{**shown, "accessible_peers_count": 0}]
 
 
 def test_list_is_in_the_order_of_creation(api: Api):
@@ -141,14 +106,11 @@ def test_filters_look_for_a_part(api: Api, query: str, names: list[str]):
     peer("web-2", ip="100.64.9.12")
     peer("ärger", ip="100.64.8.3", ipv6="fd00::a1")
 
-    found = api.get(f"/api/peers?{query}")
-
-    assert found.status == 200
-    assert [row["name"] for row in found.json] == names
+    assert [row["name"] for row in ok(api.get(f"/api/peers?{query}"))] == names
 
 
 def test_users_who_may_not_read_peers_see_their_own():
-    let_regular_users_in()
+    account_settings(regular_users_view_blocked=False)
     owner, other = person("user"), person("user")
     mine, theirs, nobodys = peer(user=owner), peer(user=other), peer()
     api = api_of(owner)
@@ -157,8 +119,7 @@ def test_users_who_may_not_read_peers_see_their_own():
     assert api.get(f"/api/peers/{mine.pk}").status == 200
     for hidden in (theirs, nobodys):
         answer = api.get(f"/api/peers/{hidden.pk}")
-        assert answer.status == 404
-        assert answer.json["message"] == f"peer {hidden.pk!r} was not found"
+        assert refusal(answer, 404) == f"peer {hidden.pk!r} was not found"
 
 
 def test_account_may_keep_regular_users_out_altogether():
@@ -207,8 +168,7 @@ def test_rows_have_exactly_the_fields_of_the_schema():
 def test_deleted_peer_leaves_its_groups_with_events():
     gone, kept = peer("gone"), peer("kept")
     team = group("team", gone, kept, resources=[(gone.pk, "peer")])
-    trail = Trail()
-    gone_id = gone.pk
+    trail, gone_id = Trail(), gone.pk
 
     gone.delete()
 
