@@ -13,23 +13,16 @@ from dns.models import NameserverGroup, Record, Zone
 from events.models import AuditEvent
 from events.proof import heads
 from groups.models import ALL, Group
-from meshmgmt.access.models import (
-    Invite,
-    Policy,
-    PostureCheck,
-    Route,
-    Router,
-    SetupKey,
-)
+from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, SetupKey
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.configured import provider_id
-from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.control.models import PeerJob
 from meshmgmt.core.context import account_id
 from meshmgmt.delivery.services import subscription_create
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer
 from tests.accesstests.world import promise
+from tests.people import token_of
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -67,10 +60,7 @@ def mesh(
         seed("demo", 1)
         heads.keep_up()
         owner = User.objects.owners().people()[0]
-        token = access_tokens.create(
-            {"name": "contract", "expires_in": 1}, owner.pk
-        ).plain
-        yield Mesh(token, _ids(owner))
+        yield Mesh(token_of(owner), _ids(owner))
         transaction.set_rollback(True)
 
 
@@ -100,7 +90,7 @@ def _ids(owner: User) -> dict[str, str]:
         "keyId": SetupKey.objects.all()[0].pk,
         "setupKeyId": SetupKey.objects.all()[0].pk,
         "subscriptionId": _subscription_id(),
-        "jobId": _job_id(),
+        "jobId": _job_id(owner),
         "accessTestId": _access_test_id(),
     }
 
@@ -110,20 +100,14 @@ def _access_test_id() -> str:
     return promise("contract", source, target, "never").pk
 
 
-def _job_id() -> str:
-    parameters = {"log_file_count": 10, "anonymize": True}
-    job = PeerJob.objects.create(
-        peer=Peer.objects.all()[0],
-        triggered_by=User.objects.owners().people()[0].pk,
-        parameters=parameters | {"bundle_for": False, "bundle_for_time": 0},
-    )
-    return job.pk
+def _job_id(owner: User) -> str:
+    bundle = {"log_file_count": 10, "anonymize": True}
+    bundle |= {"bundle_for": False, "bundle_for_time": 0}
+    facts = {"peer": Peer.objects.all()[0], "triggered_by": owner.pk}
+    return PeerJob.objects.create(parameters=bundle, **facts).pk
 
 
 def _subscription_id() -> str:
-    made, _ = subscription_create(
-        name="contract",
-        stream="audit",
-        target={"type": "webhook", "url": "https://siem.test/hook"},
-    )
+    target = {"type": "webhook", "url": "https://siem.test/hook"}
+    made, _ = subscription_create(name="contract", stream="audit", target=target)
     return made.pk

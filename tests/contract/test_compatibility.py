@@ -61,12 +61,10 @@ def test_lazy_connections_and_dns_of_routing_peers_reach_agents(api: Api, on: bo
 
 def test_updates_that_agents_shall_make_reach_them(api: Api):
     mine = peer().pk
-    settings(api, auto_update_version="1.2.3", auto_update_always=True)
-    wanted = told(mine).autoUpdate
-    assert (wanted.version, wanted.alwaysUpdate) == ("1.2.3", True)
-    settings(api, auto_update_version="disabled", auto_update_always=False)
-    wanted = told(mine).autoUpdate
-    assert (wanted.version, wanted.alwaysUpdate) == ("disabled", False)
+    for version, always in (("1.2.3", True), ("disabled", False)):
+        settings(api, auto_update_version=version, auto_update_always=always)
+        wanted = told(mine).autoUpdate
+        assert (wanted.version, wanted.alwaysUpdate) == (version, always)
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -77,14 +75,10 @@ def test_pushing_metrics_reaches_agents(api: Api, on: bool):
 
 def test_counters_of_packets_are_asked_of_those_who_report(api: Api):
     mine = peer().pk
-    extra = {
-        "network_traffic_logs_enabled": True,
-        "network_traffic_packet_counter_enabled": True,
-    }
-    settings(api, extra=extra)
-    assert read_flow_rule().told(mine) == (True, True)
-    settings(api, extra=extra | {"network_traffic_logs_enabled": False})
-    assert read_flow_rule().told(mine) == (False, False)
+    extra = {"network_traffic_packet_counter_enabled": True}
+    for on in (True, False):
+        settings(api, extra=extra | {"network_traffic_logs_enabled": on})
+        assert read_flow_rule().told(mine) == (on, on)
 
 
 def test_settings_without_effect_change_nothing_of_a_map(api: Api):
@@ -139,11 +133,8 @@ def test_kind_of_a_routes_network_is_worked_out(api: Api):
 
 def test_peer_that_waits_for_approval_is_in_no_map(api: Api):
     crew = group_id("crew", 1, 2)
-    ok(
-        api.post(
-            "/api/policies", policy(rules=[rule(sources=[crew], destinations=[crew])])
-        )
-    )
+    between = rule(sources=[crew], destinations=[crew])
+    ok(api.post("/api/policies", policy(rules=[between])))
     one, other = numbered(1), numbered(2)
 
     def seen() -> int:

@@ -3,18 +3,17 @@
 import json
 import re
 from collections.abc import Iterable
-from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
 import jsonschema_rs
 import pytest
-from django.core.management import call_command
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular import validation
 
 from meshmgmt.api.views import ApiView, ResourceViewSet
 from tests.api_client import Answer, Api
+from tests.commands import printed
 from tests.contract.conftest import Mesh
 from tests.openapi import DOCUMENT, schema
 
@@ -32,11 +31,9 @@ OPERATIONS: Final[list[Operation]] = [
 
 @pytest.mark.sqlite
 def test_the_committed_document_is_that_of_the_code():
-    printed = StringIO()
-    call_command("spectacular", "--fail-on-warn", stdout=printed)
-    assert printed.getvalue() == DOCUMENT.read_text(encoding="utf-8"), (
-        "openapi.yaml is out of date: make openapi"
-    )
+    made = printed("spectacular", "--fail-on-warn")
+    current = made == DOCUMENT.read_text(encoding="utf-8")
+    assert current, "openapi.yaml is out of date: make openapi"
 
 
 def test_the_committed_document_is_a_valid_one():
@@ -54,9 +51,8 @@ def views(patterns: list[URLPattern | URLResolver]) -> list[tuple[str, type[ApiV
             if not pattern.app_name:
                 found += views(pattern.url_patterns)
             continue
-        view = getattr(pattern.callback, "cls", None) or getattr(
-            pattern.callback, "view_class", None
-        )
+        call: Any = pattern.callback
+        view = getattr(call, "cls", None) or getattr(call, "view_class", None)
         path = "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", str(pattern.pattern))
         if isinstance(view, type) and issubclass(view, ApiView):
             found.append((path, view))
@@ -112,10 +108,8 @@ def lists() -> Iterable[tuple[str, type[ResourceViewSet]]]:
     for path, view in views(get_resolver().url_patterns):
         if issubclass(view, ResourceViewSet):
             actions = {vars(action)["url_path"] for action in view.get_extra_actions()}
-            if (
-                path.rpartition("/")[2] not in actions
-                and "get" in SCHEMA["paths"][path]
-            ):
+            is_list = path.rpartition("/")[2] not in actions
+            if is_list and "get" in SCHEMA["paths"][path]:
                 yield path, view
 
 

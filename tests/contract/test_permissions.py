@@ -23,6 +23,7 @@ from tests.accounts.permission_matrix import (
 from tests.api_client import Api
 from tests.contract.test_document import OPERATIONS
 from tests.dns.bodies import nameserver_group, record
+from tests.factories import changed
 from tests.people import api_of, person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -139,11 +140,8 @@ def test_credentials_are_needed_everywhere_but_on_public_endpoints():
 
 @pytest.mark.parametrize("state", ["is_blocked", "pending_approval"])
 def test_blocked_and_pending_users_are_let_in_nowhere(state: str):
-    user = person("owner")
+    user = changed(person("owner"), **{state: True})
     api = api_of(user)
-    User.objects.filter(pk=user.pk)
-    setattr(user, state, True)
-    user.save()
     for case in CASES:
         if case.who != PUBLIC:
             status, text = call(api, case, user)

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
-from io import StringIO
 from random import Random
 from typing import Any
 
@@ -22,15 +21,14 @@ from meshmgmt.core import clock
 from meshmgmt.demo import streams
 from meshmgmt.inventory.models import Peer
 from tests import people
+from tests.commands import printed
 
 pytestmark = pytest.mark.django_db
 
 
 def seed(*arguments: str) -> dict[str, Any]:
     """Run the command and return its result."""
-    printed = StringIO()
-    call_command("seed", "--json", *arguments, stdout=printed)
-    result: dict[str, Any] = json.loads(printed.getvalue())
+    result: dict[str, Any] = json.loads(printed("seed", "--json", *arguments))
     return result
 
 
@@ -40,10 +38,7 @@ def shape() -> dict[str, Any]:
     events = AuditEvent.objects.order_by("id").exclude(activity_code="account.create")
     return {
         "peers": list(Peer.objects.values_list("name", "ip", "wg_public_key")),
-        "groups": [
-            (row["name"], [peer["name"] for peer in row["peers"]])
-            for row in group_rows()
-        ],
+        "groups": [(x["name"], [y["name"] for y in x["peers"]]) for x in group_rows()],
         "zones": [
             (
                 row["name"],
@@ -84,9 +79,7 @@ def test_a_database_with_other_data_is_refused():
     assert not Peer.objects.exists()
 
 
-def test_a_failure_in_the_middle_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_failure_in_the_middle_leaves_nothing(monkeypatch: pytest.MonkeyPatch):
     def fail(*facts: object) -> None:
         raise KeyboardInterrupt  # somebody pressed Ctrl-C
 

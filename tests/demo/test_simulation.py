@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -15,14 +16,11 @@ from tests.waiting import until
 def test_simulated_peers_enrol_follow_changes_and_are_removed(tmp_path):
     with deployed(tmp_path / "var") as deployment:
         output = tmp_path / "output"
+        command = [sys.executable, "manage.py", "simulate_peers", "3", "--remove"]
+        given = {**deployment.server.environ, "SVC_GRPC_BIND": deployment.bind}
         with output.open("w") as file:
-            running = subprocess.Popen(
-                [sys.executable, "manage.py", "simulate_peers", "3", "--remove"],
-                cwd=BASE_DIR,
-                env={**deployment.server.environ, "SVC_GRPC_BIND": deployment.bind},
-                stdout=file,
-                stderr=subprocess.STDOUT,
-            )
+            said: Any = {"stdout": file, "stderr": subprocess.STDOUT}
+            running = subprocess.Popen(command, cwd=BASE_DIR, env=given, **said)
         try:
             until(lambda: "sim-1  map" in output.read_text(), patience=60)
             until(lambda: "2 peers" in output.read_text())

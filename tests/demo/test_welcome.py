@@ -4,13 +4,13 @@ import dataclasses
 import datetime as dt
 import re
 import stat
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth import authenticate
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import Client
 
 from events.models import AuditEvent
@@ -29,7 +29,7 @@ from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.demo import firstrun
 from meshmgmt.demo.firstrun import addresses
-from tests import people
+from tests import commands, people
 
 pytestmark = pytest.mark.django_db
 
@@ -44,9 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def welcome(*flags: str) -> str:
     """Run the command and return what it printed."""
-    printed = StringIO()
-    call_command("welcome", *flags, stdout=printed)
-    return printed.getvalue()
+    return commands.printed("welcome", *flags)
 
 
 def secret(path: Path) -> str:
@@ -57,30 +55,20 @@ def secret(path: Path) -> str:
 
 def test_an_empty_database_gets_an_owner_a_password_and_a_token(folder: Path):
     printed = welcome()
-    owner = User.objects.get()
-    assert owner.role == "owner"
-    assert owner.email == "owner@mesh.internal"
+    owner, password = User.objects.get(), secret(folder / "admin_password")
+    assert (owner.role, owner.email) == ("owner", "owner@mesh.internal")
     assert find_token(secret(folder / "token")).user == owner
-    signed_in = authenticate(
-        username=owner.email, password=secret(folder / "admin_password")
-    )
-    assert signed_in == owner
+    assert authenticate(username=owner.email, password=password) == owner
     assert secret(folder / "token") in printed
-    assert owner.email in printed
-    password = secret(folder / "admin_password")
     assert f"{owner.email} with the password {password}\n" in printed
     assert f"(also in {folder / 'admin_password'})\n" in printed
 
 
-def test_where_no_owner_shall_be_made_the_link_that_makes_one_is_printed(
-    folder: Path,
-):
-    printed = welcome("--link")
+def test_where_no_owner_shall_be_made_the_link_that_makes_one_is_printed(folder: Path):
+    told = r"^First owner +is made at http://127.0.0.1:8000(.+)"
+    [link] = re.findall(told, welcome("--link"), re.MULTILINE)
     assert not User.objects.exists()
     assert not folder.exists()
-    [link] = re.findall(
-        r"^First owner +is made at http://127.0.0.1:8000(.+)", printed, re.MULTILINE
-    )
     sent = {"email": "ann@mesh.dev", "name": "Ann", "password": "correct horse"}
     browser = Client()
     given = browser.get(link).context["form"].initial
@@ -101,9 +89,8 @@ def test_an_owner_who_is_there_is_used(folder: Path):
     owner = people.person("owner")
     assert owner.email in welcome()
     assert User.objects.count() == 2
-    assert authenticate(
-        username=owner.email, password=secret(folder / "admin_password")
-    )
+    password = secret(folder / "admin_password")
+    assert authenticate(username=owner.email, password=password)
 
 
 def test_a_password_of_the_owners_own_choice_is_left_alone(folder: Path):
@@ -116,17 +103,15 @@ def test_a_password_of_the_owners_own_choice_is_left_alone(folder: Path):
 
 def test_a_changed_password_is_not_claimed_to_be_in_the_file():
     welcome()
-    user_set_password(
-        user_id=User.objects.get().pk, password=HashedPassword("another one")
-    )
+    another = HashedPassword("another one")
+    user_set_password(user_id=User.objects.get().pk, password=another)
     assert "the password you have chosen" in welcome()
 
 
 def test_a_revoked_token_is_replaced(folder: Path):
     welcome()
     before = secret(folder / "token")
-    token = AccessToken.objects.get()
-    access_tokens.delete(token.pk)
+    access_tokens.delete(AccessToken.objects.get().pk)
     welcome()
     assert secret(folder / "token") != before
     assert find_token(secret(folder / "token")).user == User.objects.get()
@@ -158,41 +143,25 @@ def test_nonsense_in_the_token_file_is_replaced(folder: Path):
     assert find_token(secret(folder / "token")).user == User.objects.get()
 
 
+HERE = "127.0.0.1:8000"
+
+
 @pytest.mark.parametrize(
     ("bind", "metrics_host", "metrics_port", "api", "metrics"),
     [
-        (
-            "127.0.0.1:8000",
-            None,
-            9090,
-            "http://127.0.0.1:8000",
-            "http://127.0.0.1:9090",
-        ),
+        (HERE, None, 9090, f"http://{HERE}", "http://127.0.0.1:9090"),
         ("0.0.0.0:80", None, 9090, "http://127.0.0.1:80", "http://127.0.0.1:9090"),
         ("[::]:80", "::1", 9, "http://[::1]:80", "http://[::1]:9"),
-        (
-            "127.0.0.1:8000",
-            None,
-            None,
-            "http://127.0.0.1:8000",
-            "http://127.0.0.1:8000",
-        ),
+        (HERE, None, None, f"http://{HERE}", f"http://{HERE}"),
         ("unix:/run/m.sock", None, 9090, "unix:/run/m.sock", "http://127.0.0.1:9090"),
     ],
 )
 def test_addresses_follow_the_configuration(
-    bind: str,
-    metrics_host: str | None,
-    metrics_port: int | None,
-    api: str,
-    metrics: str,
+    *, bind: str, metrics_host: Any, metrics_port: Any, api: str, metrics: str
 ):
-    svc = dataclasses.replace(
-        settings.SVC, bind=bind, metrics_host=metrics_host, metrics_port=metrics_port
-    )
-    found = addresses(svc)
-    assert found.api == f"{api}/api"
-    assert found.admin == f"{api}/admin/"
+    told = {"bind": bind, "metrics_host": metrics_host, "metrics_port": metrics_port}
+    found = addresses(dataclasses.replace(settings.SVC, **told))
+    assert (found.api, found.admin) == (f"{api}/api", f"{api}/admin/")
     assert found.metrics == f"{metrics}/metrics"
 
 
@@ -243,9 +212,7 @@ def test_a_revoked_setup_key_is_replaced(folder: Path):
     assert secret(folder / "setup_key") != before
 
 
-def test_no_key_is_shown_where_no_peer_can_connect(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_no_key_is_shown_where_no_peer_can_connect(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SVC_GRPC_BIND", "off")
     assert "setup key" not in welcome()
 

@@ -19,6 +19,8 @@ from meshmgmt.inventory.models import Peer
 from meshmgmt.movingin.copying import Report, account_compare, account_copy
 from meshmgmt.movingin.rows import NotCopiedError, peer_columns, public_keys, translated
 from meshmgmt.movingin.source import Foreign, SourceError, known_form, read
+from tests.dns.bodies import nameserver_group
+from tests.factories import members_of
 from tests.people import person
 
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
@@ -36,29 +38,14 @@ PEER = {
     "created_at": "2025-01-01T00:00:00Z",
 }
 ALL = {"id": "g0", "name": "All", "issued": "api", "peers": [{"id": "p1"}]}
-ANN: dict[str, Any] = {
-    "id": "u",
-    "email": "ann@mesh.dev",
-    "name": "Ann",
-    "role": "admin",
-    "is_service_user": False,
-}
-OPS = {
-    "id": "g1",
-    "name": "ops",
-    "issued": "jwt",
-    "peers": [{"id": "p1"}, {"id": "p9"}],
-}
-RULE = {
-    "id": "x",
-    "name": "in",
-    "enabled": True,
-    "action": "accept",
-    "protocol": "all",
-    "sources": [{"id": "g1", "name": "ops", "peers_count": 1, "resources_count": 0}],
-    "destinations": None,
-    "destinationResource": {"id": "p1", "type": "peer"},
-}
+ANN: dict[str, Any] = {"id": "u", "email": "ann@mesh.dev", "name": "Ann"}
+ANN |= {"role": "admin", "is_service_user": False}
+MEMBERS = [{"id": "p1"}, {"id": "p9"}]
+OPS = {"id": "g1", "name": "ops", "issued": "jwt", "peers": MEMBERS}
+OPS_SHOWN = {"id": "g1", "name": "ops", "peers_count": 1, "resources_count": 0}
+RULE: dict[str, Any] = {"id": "x", "name": "in", "enabled": True, "action": "accept"}
+RULE |= {"protocol": "all", "sources": [OPS_SHOWN], "destinations": None}
+RULE |= {"destinationResource": {"id": "p1", "type": "peer"}}
 
 
 def copied(*, keys: str = KEY, **rows: Any) -> Report:
@@ -66,12 +53,18 @@ def copied(*, keys: str = KEY, **rows: Any) -> Report:
     if not User.objects.any_owner():
         person("owner")
     named = {kind.replace("_", " "): found for kind, found in rows.items()}
-    everything = {"setting": [], "user": [], "peer": [], **named}
-    return account_copy(
-        Foreign("there", everything),
-        keys={"100.64.7.9": keys},
-        dry_run=False,
-    )
+    there = Foreign("there", {"setting": [], "user": [], "peer": [], **named})
+    return account_copy(there, keys={"100.64.7.9": keys}, dry_run=False)
+
+
+def left(**rows: Any) -> Any:
+    """Copy rows of which one is left out; return what is told of it."""
+    [entry] = copied(**rows).left_out
+    return entry
+
+
+def with_rule(**changes: Any) -> dict[str, Any]:
+    return {"id": "y", "name": "p", "enabled": True, "rules": [RULE | changes]}
 
 
 ACCOUNT = {"id": "a1", "settings": {"dns_domain": "x.test"}}
@@ -97,12 +90,9 @@ def test_a_row_of_another_form_is_left_out_and_told():
     report = copied(user=[{"id": "u1"}], peer=[{**PEER, "ip": [1]}])
     told = [row.old_id for row in report.left_out if "another form" in row.reason]
     assert told == ["u1", "p1"]
-    odd: dict[str, Any] = {
-        "group": [{"id": "g1", "resources": [{"id": "r"}]}],
-        "setup key": [{}],
-    }
+    groups = [{"id": "g1", "resources": [{"id": "r"}]}]
     with pytest.raises(SourceError, match="another form"):
-        copied(**odd)
+        copied(group=groups, setup_key=[{}])
     with pytest.raises(SourceError, match="another form"):
         account_compare(Foreign("there", {"setup key": [{"usage_limit": 1}]}))
 
@@ -128,10 +118,7 @@ class TestRowsOfTheReference:
         assert peer.last_login is None
         assert peer.last_seen is not None
         ops = Group.objects.get(name="ops")
-        assert ops.issued == "jwt"
-        assert [link.peer_id for link in GroupPeer.objects.filter(group=ops)] == [
-            peer.pk
-        ]
+        assert (ops.issued, members_of(ops)) == ("jwt", [peer.pk])
 
     def test_peer_whose_key_is_told_later_joins_its_groups(self):
         row = {**PEER, "groups": [{"id": "g0", "name": "All"}, {"id": "g1"}]}
@@ -143,11 +130,8 @@ class TestRowsOfTheReference:
 
     def test_ipv6_addresses_of_peers_are_kept(self):
         row = {**PEER, "ipv6": "fd00:1234::7"}
-        names = {
-            "network_range_v6": "fd00:1234::/64",
-            "peer_expose_groups": ["g1"],
-            "ipv6_enabled_groups": ["g1"],
-        }
+        names: dict[str, Any] = {"network_range_v6": "fd00:1234::/64"}
+        names |= {"peer_expose_groups": ["g1"], "ipv6_enabled_groups": ["g1"]}
         settings = [{"id": name, name: value} for name, value in names.items()]
         report = copied(setting=settings, peer=[row], group=[ALL, OPS])
         assert report.left_out == []
@@ -157,19 +141,13 @@ class TestRowsOfTheReference:
 
     def test_group_keeps_its_peers_as_resources(self):
         listed = {**OPS, "resources": [{"id": "p1", "type": "peer"}]}
-        report = copied(keys="", peer=[PEER], group=[ALL, listed])
-        assert [entry.kind for entry in report.left_out] == [
-            "peer",
-            "group's resources",
-        ]
-        assert "names the peer p1" in report.left_out[1].reason
+        peer, resources = copied(keys="", peer=[PEER], group=[ALL, listed]).left_out
+        assert (peer.kind, resources.kind) == ("peer", "group's resources")
+        assert "names the peer p1" in resources.reason
         assert copied(peer=[PEER], group=[ALL, listed]).left_out == []
         entry = GroupResource.objects.get()
-        assert (entry.resource_id, entry.resource_type, entry.group.name) == (
-            Peer.objects.get().pk,
-            "peer",
-            "ops",
-        )
+        found = (entry.resource_id, entry.resource_type, entry.group.name)
+        assert found == (Peer.objects.get().pk, "peer", "ops")
 
     @pytest.mark.parametrize(
         ("changes", "sources", "kind"),
@@ -184,19 +162,15 @@ class TestRowsOfTheReference:
     def test_rule_is_copied_as_it_is(
         self, changes: dict[str, Any], sources: int, kind: str
     ):
-        policy = {"id": "y", "name": "p", "enabled": True, "rules": [RULE | changes]}
-        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
+        report = copied(peer=[PEER], group=[ALL, OPS], policy=[with_rule(**changes)])
         assert report.left_out == []
         rule = Policy.objects.get().rules.get()
         assert RuleSource.objects.filter(rule=rule).count() == sources
-        assert rule.source_resource_id == ""
         there = Peer.objects.get().pk if kind else ""
-        assert rule.destination_resource_id == there
-        assert rule.destination_resource_type == kind
+        ends = (rule.source_resource_id, rule.destination_resource_id)
+        assert (*ends, rule.destination_resource_type) == ("", there, kind)
 
-    def test_empty_domain_is_kept_and_means_what_the_names_of_peers_end_with(
-        self,
-    ):
+    def test_empty_domain_is_kept_and_means_what_the_names_of_peers_end_with(self):
         settings = [{"id": "dns_domain", "dns_domain": ""}]
         report = copied(setting=settings, peer=[PEER], group=[ALL])
         assert report.left_out == []
@@ -204,55 +178,37 @@ class TestRowsOfTheReference:
         assert (account.dns_domain, account.peers_domain) == ("", "netbird.selfhosted")
 
     def test_route_of_domains_with_its_placeholder(self):
-        route = {
+        route: dict[str, Any] = {
             "id": "r",
             "network_id": "wiki",
             "network": "192.0.2.0/32",
-            "domains": ["wiki.example"],
-            "enabled": True,
-            "peer": "p1",
-            "metric": 9999,
-            "masquerade": True,
-            "groups": ["g1"],
-            "keep_route": False,
         }
+        route |= {"domains": ["wiki.example"], "peer": "p1", "groups": ["g1"]}
+        route |= {"enabled": True, "metric": 9999, "masquerade": True}
+        route |= {"keep_route": False}
         report = copied(peer=[PEER], group=[ALL, OPS], route=[route])
         assert report.left_out == []
         assert Route.objects.get().domains == ["wiki.example"]
 
     def test_what_names_something_left_out_is_left_out_too(self):
-        stranger = {**RULE, "destinationResource": {"id": "p9", "type": "peer"}}
-        policy = {"id": "y", "name": "p", "enabled": True, "rules": [stranger]}
-        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
-        (left,) = report.left_out
-        assert (left.kind, left.old_id) == ("policy", "y")
-        assert "names the peer p9" in left.reason
+        policy = with_rule(destinationResource={"id": "p9", "type": "peer"})
+        told = left(peer=[PEER], group=[ALL, OPS], policy=[policy])
+        assert (told.kind, told.old_id) == ("policy", "y")
+        assert "names the peer p9" in told.reason
         assert not Policy.objects.exists()
 
     def test_router_that_is_left_out_is_named_by_its_network(self):
         part = {"part_of": "n", "part_of_name": "office"}
         router = {"id": "r", "peer": "p9", "metric": 1, "masquerade": True, **part}
-        report = copied(network=[], network_router=[router])
-        (left,) = report.left_out
-        assert (left.name, left.reason) == ("of office", "its network is not copied")
+        told = left(network=[], network_router=[router])
+        assert (told.name, told.reason) == ("of office", "its network is not copied")
 
     def test_what_breaks_a_rule_is_left_out_with_the_reason(self):
-        servers = {
-            "id": "n",
-            "name": "",
-            "description": "",
-            "nameservers": [{"ip": "10.0.0.1"}],
-            "enabled": True,
-            "groups": ["g1"],
-            "primary": True,
-            "domains": None,
-            "search_domains_enabled": False,
-        }
+        alike = {"nameservers": [{"ip": "10.0.0.1"}], "primary": True, "domains": None}
+        servers = nameserver_group(id="n", name="", groups=["g1"], **alike)
         named = {**servers, "id": "m", "name": "named"}
-        report = copied(group=[OPS], nameserver_group=[servers, named])
-        assert [
-            (entry.old_id, "name" in entry.reason) for entry in report.left_out
-        ] == [("n", True)]
+        told = left(group=[OPS], nameserver_group=[servers, named])
+        assert (told.old_id, "name" in told.reason) == ("n", True)
         assert NameserverGroup.objects.get().name == "named"
 
     def test_setting_that_is_refused_leaves_the_others(self):
@@ -319,9 +275,9 @@ class TestRowsOfTheReference:
         copied(peer=[PEER], group=[listing])
         Group.objects.get(name="ops").delete()
         listing["resources"] = [{"id": "p1", "type": "peer"}]
-        (left,) = copied(peer=[PEER], group=[listing]).left_out
-        assert (left.kind, left.old_id) == ("group's resources", "g1")
-        assert "not found" in left.reason
+        told = left(peer=[PEER], group=[listing])
+        assert (told.kind, told.old_id) == ("group's resources", "g1")
+        assert "not found" in told.reason
 
     def test_values_that_nothing_can_hold_are_left_out_and_told(self):
         odd = {"id": "jwt_groups_enabled", "jwt_groups_enabled": "0001-01-01T00:00:00Z"}
@@ -335,8 +291,7 @@ class TestRowsOfTheReference:
     def test_posture_check_that_has_more_than_is_known_here_is_left_out(self):
         checks = {"nb_version_check": {"min_version": "0.60.0"}, "moon_check": {}}
         row = {"id": "c", "name": "new", "description": "", "checks": checks}
-        (left,) = copied(posture_check=[row]).left_out
-        assert "moon_check" in left.reason
+        assert "moon_check" in left(posture_check=[row]).reason
 
     def test_two_people_of_one_address_are_compared_with_the_one_here(self):
         again = ANN | {"id": "u2", "email": ANN["email"].upper(), "auto_groups": []}
@@ -350,34 +305,18 @@ class TestReferences:
     IDS = {("group", "g"): "G", ("peer", "p"): "P", ("network resource", "p"): "R"}
 
     def test_ids_are_exchanged_by_the_meaning_of_their_field(self):
-        row = {
-            "name": "g",
-            "groups": [{"id": "g", "name": "p"}],
-            "peer": "p",
-            "peer_groups": None,
-            "rules": [
-                {
-                    "sources": ["g"],
-                    "authorized_groups": {"g": ["root"]},
-                    "sourceResource": {"id": "p", "type": "host"},
-                    "destinationResource": {"id": "p", "type": "peer"},
-                }
-            ],
-        }
-        assert translated(row, self.IDS) == {
-            "name": "g",
-            "groups": ["G"],
-            "peer": "P",
-            "peer_groups": None,
-            "rules": [
-                {
-                    "sources": ["G"],
-                    "authorized_groups": {"G": ["root"]},
-                    "sourceResource": {"id": "R", "type": "host"},
-                    "destinationResource": {"id": "P", "type": "peer"},
-                }
-            ],
-        }
+        def rule(group: str, host: str, peer: str) -> dict[str, Any]:
+            return {
+                "sources": [group],
+                "authorized_groups": {group: ["root"]},
+                "sourceResource": {"id": host, "type": "host"},
+                "destinationResource": {"id": peer, "type": "peer"},
+            }
+
+        row = {"name": "g", "peer_groups": None, "rules": [rule("g", "p", "p")]}
+        there = {"groups": [{"id": "g", "name": "p"}], "peer": "p"}
+        ours = {"groups": ["G"], "peer": "P", "rules": [rule("G", "R", "P")]}
+        assert translated(row | there, self.IDS) == row | ours
 
     def test_unknown_id_is_named(self):
         with pytest.raises(NotCopiedError, match="names the group x"):

@@ -1,6 +1,5 @@
 """`manage.py import_reference` against a second instance, over real HTTP."""
 
-import io
 import json
 import urllib.request
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import transaction
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -22,7 +21,8 @@ from meshmgmt.meshstate import load
 from meshmgmt.movingin.models import Copied
 from meshmgmt.movingin.source import Source
 from tests.api_client import Api
-from tests.factories import Trail, group
+from tests.events import commands
+from tests.factories import Trail, account_settings, group
 from tests.people import api_of, person
 from tests.resource_contract import ok
 from tests.servers import Server, running_server
@@ -44,6 +44,10 @@ for peer in Peer.objects.all():
 """
 """Makes the company of the demo, without its streams, and prints the keys of its peers."""
 
+COPIED = """
+groups policies posture-checks access-tests routes networks networks/resources
+networks/routers dns/nameservers dns/settings dns/zones
+"""
 VOLATILE = {"id", "connected", "is_current", "last_login", "updated_at", "key"}
 VOLATILE |= {"state", "failures", "checked_at", "emptied_by"}  # of access tests
 """What of an object belongs to a service, not to its configuration."""
@@ -73,16 +77,10 @@ class Origin:
 
 def default_policy(groups: list[str]) -> dict[str, Any]:
     """Return the policy that the reference makes with an account."""
-    rule = {
-        "name": "Default",
-        "enabled": True,
-        "action": "accept",
-        "bidirectional": True,
-        "protocol": "all",
-        "sources": groups,
-        "destinations": groups,
-    }
-    return {"name": "Default", "enabled": True, "rules": [rule]}
+    named = {"name": "Default", "enabled": True}
+    traffic = {"action": "accept", "bidirectional": True, "protocol": "all"}
+    ends = {"sources": groups, "destinations": groups}
+    return {**named, "rules": [{**named, **traffic, **ends}]}
 
 
 @pytest.fixture(scope="module")
@@ -111,19 +109,16 @@ def owner() -> User:
     return person("owner", email="root@origin.test")
 
 
+def told(origin: Origin, *arguments: str) -> tuple[str, int]:
+    """Run the command; return what it prints and with what it ends."""
+    given = (f"--url={origin.server.url}", f"--token-file={origin.token}")
+    return commands.run("import_reference", *given, *arguments)
+
+
 def run(origin: Origin, *arguments: str) -> dict[str, Any]:
     """Move in and return the report."""
-    out = io.StringIO()
-    call_command(
-        "import_reference",
-        f"--url={origin.server.url}",
-        f"--token-file={origin.token}",
-        f"--peer-keys={origin.keys}",
-        "--json",
-        *arguments,
-        stdout=out,
-    )
-    report: dict[str, Any] = json.loads(out.getvalue())
+    text, _ = told(origin, f"--peer-keys={origin.keys}", "--json", *arguments)
+    report: dict[str, Any] = json.loads(text)
     return report
 
 
@@ -146,15 +141,9 @@ def plain(rows: Any) -> Any:
 
 def compared(origin: Origin, status: int, *arguments: str) -> str:
     """Return what the comparison prints, which ends with a status."""
-    out = io.StringIO()
-    given = [f"--url={origin.server.url}", f"--token-file={origin.token}", "--compare"]
-    if status:
-        with pytest.raises(SystemExit) as ended:
-            call_command("import_reference", *given, *arguments, stdout=out)
-        assert ended.value.code == status
-    else:
-        call_command("import_reference", *given, *arguments, stdout=out)
-    return out.getvalue()
+    text, ended = told(origin, "--compare", *arguments)
+    assert ended == status
+    return text
 
 
 @dataclass(frozen=True)
@@ -192,19 +181,7 @@ class TestMovedIn:
         assert len(made) > len(report["copies"]) / 2
         assert {event.request_id for event in made} == {report["request_id"]}
         api = moved.api
-        for path in (
-            "groups",
-            "policies",
-            "posture-checks",
-            "networks",
-            "networks/resources",
-            "networks/routers",
-            "routes",
-            "dns/nameservers",
-            "dns/settings",
-            "dns/zones",
-            "access-tests",
-        ):
+        for path in COPIED.split():
             there, here = origin.get(path), ok(api.get(f"/api/{path}"))
             assert there, path
             assert plain(here) == plain(of_ours(report, there)), path
@@ -314,11 +291,8 @@ class TestMovedIn:
             ("nameserver group", "", ""),
             ("group", extra.pk, ""),
         }
-        lines = compared(origin, 1).splitlines()
-        ttl = record["ttl"]
-        assert any(
-            line.endswith(f": ttl: there {ttl}, here {ttl + 1}") for line in lines
-        )
+        lines, ttl = compared(origin, 1).splitlines(), record["ttl"]
+        assert [x for x in lines if x.endswith(f": ttl: there {ttl}, here {ttl + 1}")]
         assert f"nameserver group {old} {gone['name']}: only there" in lines
         assert f"group {extra.pk} made here: only here" in lines
         assert lines[-1] == "different"
@@ -326,21 +300,21 @@ class TestMovedIn:
     def test_second_run_changes_nothing_and_maps_the_same(
         self, origin: Origin, moved: Moved
     ):
-        first = moved.report
-        account = Account.objects.get()
-        account.regular_users_view_blocked = not account.regular_users_view_blocked
-        account.save()  # what was changed here since then stays
+        before = Account.objects.get().regular_users_view_blocked
+        account_settings(regular_users_view_blocked=not before)  # and so it stays
         trail = Trail()
         second = run(origin)
         assert trail.codes == []
-        assert {copy["is_new"] for copy in second["copies"]} == {False}
         ids = [
-            (copy["kind"], copy["old_id"], copy["new_id"]) for copy in first["copies"]
+            [
+                (copy["kind"], copy["old_id"], copy["new_id"])
+                for copy in report["copies"]
+            ]
+            for report in (moved.report, second)
         ]
-        assert ids == [
-            (copy["kind"], copy["old_id"], copy["new_id"]) for copy in second["copies"]
-        ]
-        assert second["left_out"] == first["left_out"]
+        assert ids[0] == ids[1]
+        assert {copy["is_new"] for copy in second["copies"]} == {False}
+        assert second["left_out"] == moved.report["left_out"]
         assert second["setup_keys"] == {}
 
     def test_account_with_configuration_of_its_own_is_refused(
@@ -395,10 +369,7 @@ def test_without_public_keys_peers_are_left_out_and_what_names_them(
 
 
 def test_report_for_people_says_what_became_of_what(origin: Origin, owner: User):
-    out = io.StringIO()
-    arguments = [f"--url={origin.server.url}/api/", f"--token-file={origin.token}"]
-    call_command("import_reference", *arguments, stdout=out)
-    text = out.getvalue()
+    text, _ = told(origin, f"--url={origin.server.url}/api/")
     zone = origin.get("dns/zones")[0]
     copied = Copied.objects.get(kind="zone", old_id=zone["id"])
     assert f"zone {zone['id']} => {copied.new_id} {zone['name']}\n" in text
