@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,20 +23,34 @@ ROWS = 3000
 """More than fits into a pipe that nobody reads."""
 
 
+def environ(folder: Path, **more: str) -> dict[str, str]:
+    """Return the environment of a command whose data is in a folder."""
+    return clean_environ() | {"SVC_DATA_DIR": str(folder), **more}
+
+
+def written_to(
+    output: Any, folder: Path, *words: str, **more: str
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a command whose output goes somewhere."""
+    command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
+    streams = {"stdout": output, "stderr": subprocess.PIPE}
+    return subprocess.run(command, env=environ(folder, **more), check=False, **streams)
+
+
+def managed(
+    folder: Path, *words: str, **more: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command."""
+    return ran(sys.executable, "manage.py", *words, env=environ(folder, **more))
+
+
 @pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path):
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, str(BASE_DIR / "manage.py"), "version"],
-        env=os.environ | {"SVC_DATA_DIR": str(tmp_path)},
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+    done = written_to(writing, tmp_path, "version")
     os.close(writing)
-    assert done.stderr == b""
-    assert done.returncode == 128 + signal.SIGPIPE
+    assert (done.stderr, done.returncode) == (b"", 128 + signal.SIGPIPE)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -44,17 +59,11 @@ def test_output_that_a_full_disk_does_not_take_is_said_in_one_sentence(
     words: str, unbuffered: str, tmp_path: Path
 ):
     copy_migrated_database(tmp_path / "db.sqlite3")
-    given = {"SVC_DATA_DIR": str(tmp_path), "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, str(BASE_DIR / "manage.py"), *words.split()],
-            env=clean_environ() | given,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert done.stderr == b"CommandError: cannot write: No space left on device\n"
-    assert done.returncode == 2
+        given = {"PYTHONUNBUFFERED": unbuffered}
+        done = written_to(full, tmp_path, *words.split(), **given)
+    told = b"CommandError: cannot write: No space left on device\n"
+    assert (done.stderr, done.returncode) == (told, 2)
 
 
 def test_messages_name_the_command_as_it_was_called(tmp_path: Path):
@@ -62,8 +71,7 @@ def test_messages_name_the_command_as_it_was_called(tmp_path: Path):
         "import sys; sys.argv = ['/x/meshmgmt', 'audit', 'verify'];"
         " from meshmgmt.commandline import main; main()"
     )
-    environ = clean_environ() | {"SVC_DATA_DIR": str(tmp_path)}
-    done = ran(sys.executable, "-c", code, env=environ)
+    done = ran(sys.executable, "-c", code, env=environ(tmp_path))
     assert "run meshmgmt migrate" in done.stderr
 
 
@@ -110,10 +118,9 @@ def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path):
     file.write_text('{"name": "a"}\n')
     commands = [words.format(file=file) for words in NEEDS_TABLES]
     with own_database() as url:
-        named = {"SVC_DATABASE_URL": url} if url else {}
-        environ = clean_environ() | {"SVC_DATA_DIR": str(tmp_path / "var")} | named
+        given = environ(tmp_path / "var", **({"SVC_DATABASE_URL": url} if url else {}))
         told = "\n".join(commands)
-        done = ran(sys.executable, "-c", RUN_ALL, input=told, env=environ)
+        done = ran(sys.executable, "-c", RUN_ALL, input=told, env=given)
     lines = iter(done.stderr.splitlines())
     for command in commands:
         told, sentence, status = next(lines), next(lines), next(lines)
@@ -134,10 +141,7 @@ def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path):
 def test_what_an_operator_can_mend_is_said_in_one_sentence(
     setting: str, value: str, status: int, says: str, tmp_path: Path
 ):
-    environ = clean_environ() | {"SVC_DATA_DIR": str(tmp_path), f"SVC_{setting}": value}
-    done = ran(
-        *(sys.executable, "manage.py", "reach", "a", "b"), env=environ, cwd=BASE_DIR
-    )
+    done = managed(tmp_path, "reach", "a", "b", **{f"SVC_{setting}": value})
     assert done.returncode == status
     [sentence] = done.stderr.splitlines()
     assert sentence.startswith("CommandError: ")
@@ -145,24 +149,17 @@ def test_what_an_operator_can_mend_is_said_in_one_sentence(
 
 
 def test_an_argument_that_is_not_utf_8_is_said_in_one_sentence(tmp_path: Path):
-    environ = clean_environ() | {"SVC_DATA_DIR": str(tmp_path)}
-    ran(sys.executable, "manage.py", "migrate", env=environ, cwd=BASE_DIR)
-    command = (sys.executable, "manage.py", "reach", "\udcff", "b")
-    done = ran(*command, env=environ, cwd=BASE_DIR)
-    assert (done.returncode, done.stderr.splitlines()) == (
-        2,
-        [r"CommandError: this is not UTF-8: '\udcff'"],
-    )
+    copy_migrated_database(tmp_path / "db.sqlite3")
+    done = managed(tmp_path, "reach", "\udcff", "b")
+    told = [r"CommandError: this is not UTF-8: '\udcff'"]
+    assert (done.returncode, done.stderr.splitlines()) == (2, told)
 
 
 def test_a_file_that_holds_no_database_is_said_in_one_sentence(tmp_path: Path):
     file = tmp_path / "hostname"
     file.write_text("mesh\n")
-    given = {"SVC_DATA_DIR": str(tmp_path), "SVC_DATABASE_URL": f"sqlite:///{file}"}
-    environ = clean_environ() | given
-    done = ran(
-        *(sys.executable, "manage.py", "users", "list"), env=environ, cwd=BASE_DIR
-    )
+    given = {"SVC_DATABASE_URL": f"sqlite:///{file}"}
+    done = managed(tmp_path, "users", "list", **given)
     said = "CommandError: the database cannot be used: file is not a database\n"
     assert (done.returncode, done.stderr) == (3, said)
 
@@ -188,12 +185,9 @@ def test_an_interrupted_listing_ends_quietly(tmp_path: Path):
             " '{}', '', '', '', '')",
             ((str(number),) for number in range(ROWS)),
         )
-    listing = subprocess.Popen(
-        [sys.executable, str(BASE_DIR / "manage.py"), "audit", "--since", "2000-01-01"],
-        env=clean_environ() | {"SVC_DATA_DIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    command = [sys.executable, "manage.py", "audit", "--since", "2000-01-01"]
+    pipes: Any = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    listing = subprocess.Popen(command, cwd=BASE_DIR, env=environ(tmp_path), **pipes)
     assert listing.stdout is not None
     assert select.select([listing.stdout], [], [], 60)[0], "it printed nothing"
     listing.send_signal(signal.SIGINT)

@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Request
 
 from meshmgmt.env import BASE_DIR
 from tests.e2e.browsers import chromium, needs_a_browser
@@ -62,9 +61,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_site_has_every_operation_of_the_api(site: Path):
     document = schema()
     pages = "".join(page.read_text() for page in site.glob("api-*.html"))
-    titles = {
-        re.sub(r"<[^>]+>", "", title) for title in re.findall(r"<h2>(.*?)<a", pages)
-    }
+    headings = re.findall(r"<h2>(.*?)<a", pages)
+    titles = {re.sub(r"<[^>]+>", "", heading) for heading in headings}
     for path, methods in document["paths"].items():
         for method in methods:
             assert f"{method.upper()} {path}" in titles
@@ -77,13 +75,9 @@ def test_the_site_has_every_operation_of_the_api(site: Path):
 @needs_libatomic
 def test_the_site_asks_no_host_for_anything_and_can_be_searched(site: Path):
     asked: list[str] = []
-
-    def note(request: Request) -> None:
-        asked.append(request.url)
-
     with chromium() as browser:
         page = browser.new_page()
-        page.on("request", note)
+        page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{site.as_uri()}/index.html")
         page.fill("input[name=q]", "nameservers")
         page.keyboard.press("Enter")

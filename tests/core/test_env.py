@@ -17,15 +17,9 @@ def test_defaults_need_no_variable():
 
 
 def test_every_fault_is_reported_at_once():
+    wrong = {"SVC_LOG_LEVEL": "loud", "SVC_METRICS_PORT": "70000"}
     with pytest.raises(env.ConfigError) as caught:
-        env.load(
-            {
-                "SVC_LOG_LEVEL": "loud",
-                "SVC_METRICS_PORT": "70000",
-                "SVC_WORKERS": "0",
-                "SVC_LOGLEVEL": "info",
-            }
-        )
+        env.load(wrong | {"SVC_WORKERS": "0", "SVC_LOGLEVEL": "info"})
     text = str(caught.value)
     assert len(caught.value.problems) == 4
     for part in ("'loud'", "trace, debug", "'70000'", "SVC_WORKERS", "SVC_LOGLEVEL"):
@@ -101,13 +95,6 @@ def test_a_broken_relay_listener_is_named(listener: str):
     assert "ws://HOST[:PORT]" in sentence
 
 
-def test_good_relay_listeners_are_kept():
-    given = "ws://relay,wss://relay.lan:443/relay?x=1,ws://[::1]:8080"
-    assert env.load({"SVC_RELAY_LISTENERS": given}).relay_listeners == tuple(
-        given.split(",")
-    )
-
-
 def places_problem(path: Path) -> str:
     """Return what is said of a file given as the database of places."""
     with pytest.raises(env.ConfigError) as caught:
@@ -132,6 +119,14 @@ def test_a_database_of_places_is_checked_with_the_other_settings(tmp_path: Path)
 
 
 PROXIES = (ip_network("10.0.0.0/8"),)
+RELAYS = ("ws://relay", "wss://relay.lan:443/relay?x=1", "ws://[::1]:8080")
+ADDRESSES = (
+    "postgresql://u:p%40ss@h/x",
+    "postgresql://u:p@a:5432,b:5433/x?target_session_attrs=read-write",
+    "postgresql://u@[::1]:5432/x",
+    "postgresql:///x?host=/run/postgresql",
+    "sqlite:///relative.sqlite3",
+)
 HOSTS = ("mesh.test", "xn--hst-sna.test")
 SITES, ALL_SITES = ("https://a.test",), ("https://*.a.test",)
 IDN = (f"http://{HOSTS[1]}:443",)
@@ -164,6 +159,8 @@ READ = [
     ("BIND", " tcp://0.0.0.0:80 ", "bind", "0.0.0.0:80"),
     ("GRPC_BIND", "0.0.0.0:80 ", "grpc_bind", "0.0.0.0:80"),
     ("TRUSTED_PROXIES", "::ffff:10.0.0.0/104", "trusted_proxies", PROXIES),
+    ("RELAY_LISTENERS", ",".join(RELAYS), "relay_listeners", RELAYS),
+    *(("DATABASE_URL", url, "database_url", url) for url in ADDRESSES),
 ]
 
 
@@ -271,20 +268,6 @@ def test_addresses_of_databases_that_cannot_be_are_refused_without_their_passwor
     named = [problem.partition(":")[0] for problem in refused.value.problems]
     assert named == [f"SVC_{name}" for name in DATABASES]
     assert not re.search(r"sec|ret\b", str(refused.value))
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://u:p%40ss@h/x",
-        "postgresql://u:p@a:5432,b:5433/x?target_session_attrs=read-write",
-        "postgresql://u@[::1]:5432/x",
-        "postgresql:///x?host=/run/postgresql",
-        "sqlite:///relative.sqlite3",
-    ],
-)
-def test_addresses_of_databases_are_read(url: str):
-    assert env.load({"SVC_DATABASE_URL": url}).database_url == url
 
 
 @pytest.mark.parametrize(("name", "value", "said"), REFUSED)

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from meshmgmt.core.locks import Locked, is_locked, locked, queued
 from meshmgmt.env import BASE_DIR
+from tests.races import held_elsewhere, race
 
 HOLDER = """
 import sys
@@ -43,12 +43,9 @@ print(sum(counts) - before, flush=True)
 
 def started(program: str, path: Path, says: str) -> "subprocess.Popen[str]":
     """Start a program that uses the lock until it reads a line or is killed."""
+    command, pipe = [sys.executable, "-c", program, str(path)], subprocess.PIPE
     process = subprocess.Popen(
-        [sys.executable, "-c", program, str(path)],
-        cwd=BASE_DIR,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        command, cwd=BASE_DIR, stdin=pipe, stdout=pipe, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == f"{says}\n"
@@ -65,11 +62,7 @@ def test_threads_queue(tmp_path: Path):
                 most[0] = max(most[0], inside[0])
                 inside[0] -= 1
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    race([work] * 8)
     assert most == [1]
 
 
@@ -105,27 +98,13 @@ def test_a_killed_process_lets_go(tmp_path: Path):
 
 def test_waiting_for_another_thread_ends(tmp_path: Path):
     path = str(tmp_path / "lock")
-    done, taken = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with queued(path, 1):
-            taken.set()
-            done.wait(20)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    taken.wait(20)
-    with pytest.raises(Locked), queued(path, 0.05):
+    with held_elsewhere(queued(path, 1)), pytest.raises(Locked), queued(path, 0.05):
         pytest.fail("two had the lock")
-    done.set()
-    thread.join()
 
 
 def test_without_a_folder_there_is_no_lock(tmp_path: Path):
-    with (
-        pytest.raises(OSError, match="No such file"),
-        queued(str(tmp_path / "missing" / "lock"), 1),
-    ):
+    path = str(tmp_path / "missing" / "lock")
+    with pytest.raises(OSError, match="No such file"), queued(path, 1):
         pytest.fail("a lock on nothing")
 
 

@@ -1,15 +1,16 @@
 """Lanes: who waits for a turn, for how long, and who has to go."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import count
 
 import pytest
 
 from meshmgmt.core import locks
 from meshmgmt.core.locks import Lane
+from tests.races import held_elsewhere
 
 
 class Busy(Exception):
@@ -21,24 +22,9 @@ def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "LOOK_SECONDS", 0.01)
 
 
-@contextmanager
-def taken(lane: Lane) -> Iterator[None]:
+def taken(lane: Lane) -> AbstractContextManager[None]:
     """Have another thread hold the turn for the time of a block."""
-    held, leave = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with lane.turn(Busy()):
-            held.set()
-            leave.wait(60)
-
-    with ThreadPoolExecutor(1) as pool:
-        holding = pool.submit(hold)
-        assert held.wait(20)
-        try:
-            yield
-        finally:
-            leave.set()
-            holding.result(20)
+    return held_elsewhere(lane.turn(Busy()))
 
 
 def check_busy(lane: Lane, sign: Callable[[], object] = locks.no_sign) -> None:
@@ -46,18 +32,16 @@ def check_busy(lane: Lane, sign: Callable[[], object] = locks.no_sign) -> None:
         pytest.fail("two had the turn")
 
 
-def test_nobody_waits_beyond_the_patience():
-    lane = Lane(patience=0.05)
+@pytest.mark.parametrize(
+    "lane",
+    [Lane(patience=0.05), Lane(patience=600, grace=0.05), Lane(patience=600, places=1)],
+    ids=["beyond the patience", "where nothing moves", "where there is no place"],
+)
+def test_nobody_waits(lane: Lane):
     with taken(lane):
         check_busy(lane)
     with lane.turn(Busy()) as left:
-        assert 0 < left <= 0.05
-
-
-def test_a_lane_that_does_not_move_is_left():
-    lane = Lane(patience=600, grace=0.05)
-    with taken(lane):
-        check_busy(lane)
+        assert 0 < left <= lane.patience
 
 
 def test_a_lane_that_moves_is_waited_in_for_longer_than_one_grace():
@@ -86,12 +70,6 @@ def test_turns_in_other_processes_move_the_lane():
     with taken(lane):
         check_busy(lane, sign)  # by its patience, not by the grace
     assert len(seen) > 20
-
-
-def test_more_than_the_places_are_sent_away_at_once():
-    lane = Lane(patience=600, places=1)
-    with taken(lane):
-        check_busy(lane)
 
 
 def test_a_turn_is_free_again_after_a_failure():

@@ -46,9 +46,7 @@ def test_only_lines_of_code_count(tree: Path):
     assert table.endswith('[rooms]\n"dns" = 4\n"meshmgmt/api" = 4\n')
 
 
-def test_a_room_that_outgrows_its_number_is_refused_until_it_is_written(
-    tree: Path,
-):
+def test_a_room_that_outgrows_its_number_is_refused_until_it_is_written(tree: Path):
     module = tree / "dns" / "names.py"
     module.write_text(MODULE + 20 * "work()\n")
     assert lines(tree).returncode == 0

@@ -200,10 +200,7 @@ ascii_names = st.text(alphabet="aZ9-_.*", min_size=0, max_size=12)
 @example("a" * 64)
 @example("_")
 def test_ascii_names_agree_with_a_naive_reading(text: str):
-    for wildcard, parser in (
-        (False, names.parse_name),
-        (True, names.canonical),
-    ):
+    for wildcard, parser in ((False, names.parse_name), (True, names.canonical)):
         expected = naive_is_name(text, wildcard=wildcard)
         assert (parsed(parser, text) is not None) == expected
 

@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 
 from meshmgmt import settings
-from meshmgmt.env import BASE_DIR
+from tests.programs import ran
 from tests.runfolder import clean_environ
 
 
 def manage(data: Path, *arguments: str, **more: str) -> None:
-    subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        check=True,
-        cwd=BASE_DIR,
-        env=clean_environ() | {"SVC_DATA_DIR": str(data), **more},
-        umask=0o022,
-        capture_output=True,
-    )
+    environ = clean_environ() | {"SVC_DATA_DIR": str(data), **more}
+    command = (sys.executable, "manage.py", *arguments)
+    ran(*command, check=True, env=environ, umask=0o022)
 
 
 def secret_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -91,6 +86,6 @@ def test_a_folder_of_everybodys_files_is_refused(tmp_path: Path):
     tmp_path.chmod(0o1777)
     with pytest.raises(subprocess.CalledProcessError) as refused:
         manage(tmp_path, "check")
-    assert b"SVC_DATA_DIR: everybody may put files into" in refused.value.stderr
-    assert b"Traceback" not in refused.value.stderr
+    assert "SVC_DATA_DIR: everybody may put files into" in refused.value.stderr
+    assert "Traceback" not in refused.value.stderr
     assert modes(tmp_path) == {tmp_path.name: "0o777"}

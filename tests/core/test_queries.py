@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import IntegrityError, transaction
 
 from groups.models import Group
 from meshmgmt.accounts.authentication import find_token
@@ -20,6 +19,7 @@ from meshmgmt.core.queries import (
 )
 from meshmgmt.movingin.models import Copied
 from tests.people import person, token_of
+from tests.queries import asking
 
 pytestmark = pytest.mark.django_db
 
@@ -44,12 +44,14 @@ def test_the_statement_of_a_size_is_written_once_and_run_each_time():
         return Group.objects.filter(name__in=names).values_list("name")
 
     prepared = Prepared(named)
-    with CaptureQueriesContext(connection) as queries:
+
+    def read() -> None:
         assert list(prepared.rows(["All"])) == [("All",)]
         assert prepared.plain(["none"]) == []
         assert prepared.plain(["none", "All"]) == [("All",)]
+
+    assert len(asking(read)[1]) == 3
     assert written == [1, 2]
-    assert len(queries) == 3
 
 
 def test_values_that_are_given_once_leave_the_parameters_of_the_query_alone():
@@ -63,21 +65,16 @@ def test_values_that_are_given_once_leave_the_parameters_of_the_query_alone():
 
 def test_a_loaded_object_is_that_of_the_query():
     row = Account.objects.values_list(*columns_of(Account)).get()
-    found = loaded(Account, row)
-    stored = Account.objects.get()
-    assert {name: getattr(found, name) for name in columns_of(Account)} == {
-        name: getattr(stored, name) for name in columns_of(Account)
-    }
+    found, stored = loaded(Account, row), Account.objects.get()
+    for name in columns_of(Account):
+        assert getattr(found, name) == getattr(stored, name)
     assert not found._state.adding
 
 
 def test_a_token_comes_with_its_user_in_one_query():
-    user = person("auditor")
-    plain = token_of(user)
-    with CaptureQueriesContext(connection) as queries:
-        token = find_token(plain)
-        assert token.user.role == "auditor"
-    assert len(queries) == 1
+    plain = token_of(person("auditor"))
+    (token, role), asked = asking(lambda: (x := find_token(plain), x.user.role))
+    assert (role, len(asked)) == ("auditor", 1)
     assert token == AccessToken.objects.get()
     assert token.expires_at == AccessToken.objects.get().expires_at
 

@@ -31,9 +31,7 @@ def test_entries_keep_their_order_and_a_taken_key_is_refused():
 
 
 @pytest.mark.parametrize("entries", [{}, {"a": 1, "b": 2}])
-def test_what_one_room_alone_tells_is_asked_of_just_one(
-    entries: dict[str, int],
-):
+def test_what_one_room_alone_tells_is_asked_of_just_one(entries: dict[str, int]):
     with pytest.raises(ValueError, match="values to unpack"):
         _ = Registry(entries).only
     assert Registry({"a": 1}).only == 1

@@ -2,10 +2,13 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
 from django.db import connection, transaction
+from django.dispatch import Signal
 
 from events.models import AuditEvent
 from meshmgmt.core.transactions import (
@@ -16,6 +19,8 @@ from meshmgmt.core.transactions import (
     write_number,
     writers,
 )
+from tests.factories import newest_event
+from tests.races import held_elsewhere, race
 from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,33 +35,22 @@ def add_event(code: str = "group.add") -> None:
     AuditEvent(activity_code=code).save()
 
 
-def in_thread(work) -> threading.Thread:
-    def run() -> None:
-        try:
-            work()
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
-
-
 def test_second_writer_waits_until_the_first_has_committed():
     order: list[str] = []
     inside = threading.Event()
+
+    def first() -> None:
+        with account_write():
+            inside.set()
+            until(lambda: writers._inside == 2, "a second writer in the lane")
+            order.append("first")
 
     def second() -> None:
         inside.wait(5)
         with account_write():
             order.append("second")
 
-    thread = in_thread(second)
-    with account_write():
-        inside.set()
-        until(lambda: writers._inside == 2, "a second writer in the lane")
-        order.append("first")
-    thread.join(10)
+    race([first, second])
     assert order == ["first", "second"]
 
 
@@ -65,12 +59,10 @@ def test_event_ids_are_in_commit_order():
         for _ in range(10):
             with account_write():
                 add_event()
-                seen.append(AuditEvent.objects.order_by("-id")[0].pk)
+                seen.append(newest_event().pk)
 
     seen: list[int] = []
-    threads = [in_thread(write) for _ in range(4)]
-    for thread in threads:
-        thread.join(30)
+    race([write] * 4)
     assert len(seen) == 40
     assert seen == sorted(seen)
 
@@ -95,54 +87,46 @@ def test_nested_write_is_a_savepoint_of_the_outer_one():
 
 
 def test_waiting_for_and_holding_the_lock_are_reported():
-    heard: dict[str, float] = {}
+    heard: dict[Signal, float] = {}
 
-    def waited(seconds: float, **kwargs: object) -> None:
-        heard["waited"] = seconds
+    def note(signal: Signal, seconds: float, **kwargs: object) -> None:
+        heard[signal] = seconds
 
-    def held(seconds: float, **kwargs: object) -> None:
-        heard["held"] = seconds
-
-    lock_waited.connect(waited)
-    lock_held.connect(held)
+    for signal in (lock_waited, lock_held):
+        signal.connect(note)
     try:
         with account_write():
             begun = time.perf_counter()
             add_event()
             inside = time.perf_counter() - begun
     finally:
-        lock_waited.disconnect(waited)
-        lock_held.disconnect(held)
-    assert heard["held"] >= inside
-    assert heard["waited"] >= 0
+        for signal in (lock_waited, lock_held):
+            signal.disconnect(note)
+    assert heard[lock_held] >= inside
+    assert heard[lock_waited] >= 0
 
 
 def test_snapshot_does_not_see_what_commits_meanwhile():
     add_event()
     with read_snapshot():
         before = AuditEvent.objects.count()
-        in_thread(add_event).join(10)
+        race([add_event])
         assert AuditEvent.objects.count() == before == 1
     assert AuditEvent.objects.count() == 2
 
 
 def test_snapshot_does_not_wait_for_a_writer():
-    started, done = threading.Event(), threading.Event()
-
-    def writer() -> None:
+    @contextmanager
+    def writing() -> Iterator[None]:
         with account_write():
             add_event()
-            started.set()
-            done.wait(5)
+            yield
 
-    thread = in_thread(writer)
-    started.wait(5)
-    begun = time.monotonic()
-    with read_snapshot():
-        assert AuditEvent.objects.count() == 0
-    assert time.monotonic() - begun < 4
-    done.set()
-    thread.join(10)
+    with held_elsewhere(writing()):
+        begun = time.monotonic()
+        with read_snapshot():
+            assert AuditEvent.objects.count() == 0
+        assert time.monotonic() - begun < 4
 
 
 def test_writes_begin_immediately_again_after_a_snapshot():
