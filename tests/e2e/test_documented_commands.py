@@ -70,7 +70,7 @@ LEFT_OUT: Final = {
         "$PEER": "needs a connected agent",
         "netmap PEER": "the name is the reader's",
         "debug for": "takes five minutes",
-        "simulate_peers": "ends by Ctrl-C: e2e/test_readme_peers.py",
+        "simulate_peers": "ends by Ctrl-C: e2e/test_readme.py",
     },
     "performance": {"bench": "takes minutes, and asks for an idle machine"},
     "scaling": {"serve_peers": "serves until it is stopped"},

@@ -1,7 +1,9 @@
 """What README and documentation tell to type works, word for word."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +12,9 @@ from typing import Any, Final
 import pytest
 
 from meshmgmt.env import BASE_DIR
+from tests.control.deployment import deployed
 from tests.programs import ran
-from tests.servers import Server
+from tests.servers import GUNICORN, Server
 from tests.waiting import until
 
 # What people type does not differ by database.
@@ -73,24 +76,17 @@ def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path):
     nameserver_group = json.loads(nameservers)
     assert nameserver_group["groups"] == [group["id"]]
     assert nameserver_group["nameservers"] == [
-        {"ip": "10.20.0.1", "ns_type": "udp", "port": 53},
-        {"ip": "10.20.0.2", "ns_type": "udp", "port": 53},
+        {"ip": f"10.20.0.{last}", "ns_type": "udp", "port": 53} for last in (1, 2)
     ]
 
-    assert [(record["name"], record["type"]) for record in json_lines(records)] == [
-        ("app.svc.branch.internal", "A"),
-        ("app.svc.branch.internal", "AAAA"),
-        ("www.svc.branch.internal", "CNAME"),
-        ("*.svc.branch.internal", "A"),
-    ]
+    kinds = [("app", "A"), ("app", "AAAA"), ("www", "CNAME"), ("*", "A")]
+    wanted = [(f"{name}.svc.branch.internal", kind) for name, kind in kinds]
+    assert [(made["name"], made["type"]) for made in json_lines(records)] == wanted
 
     events = [line.split() for line in trail.splitlines() if line.strip()][:7]
-    assert [code for _, _, code, *_ in events] == [
-        *["dns.zone.record.create"] * 4,
-        "dns.zone.create",
-        "nameserver.group.add",
-        "group.add",
-    ]
+    made = ["dns.zone.create", "nameserver.group.add", "group.add"]
+    codes = [code for _, _, code, *_ in events]
+    assert codes == [*["dns.zone.record.create"] * 4, *made]
     assert {email for _, email, *_ in events} == {"owner@mesh.internal"}
 
 
@@ -99,9 +95,8 @@ def test_the_questions_to_the_streams_are_answered(demo: Server, tmp_path: Path)
     questions = blocks("A question to each stream")
     assert len(questions) == 3
     _, audit, traffic, proxy = run_blocks(demo, tmp_path, variables + questions)
-    assert {event["activity_code"] for event in json.loads(audit)} == {
-        "peer.group.delete"
-    }
+    codes = {event["activity_code"] for event in json.loads(audit)}
+    assert codes == {"peer.group.delete"}
     assert most(traffic, ["user", "destination"])["value"] > 0
     assert most(proxy, ["source_ip", "host"])["value"] > 0
 
@@ -117,20 +112,15 @@ def test_the_questions_about_events_are_answered(demo: Server, tmp_path: Path):
     assert most(proxy, ["source_ip", "host"])["key"]["host"] == "wiki.halden.internal"
 
 
-def wait_for_first_head(server: Server) -> None:
-    """Wait as a reader does who has read that far: the first key is made on the way."""
-
-    path = "/api/events/audit/tree-heads/latest"
-    until(lambda: server.call("GET", path).status == 200, "the first head", 90)
-
-
 @pytest.mark.slow
 def test_a_change_is_planned_applied_taken_back_and_proven(
     demo: Server, tmp_path: Path
 ):
     (tmp_path / ".venv").symlink_to(sys.prefix)
     (tmp_path / "manage.py").symlink_to(BASE_DIR / "manage.py")
-    wait_for_first_head(demo)
+    # As a reader has who has read that far: the first key is made on the way.
+    path = "/api/events/audit/tree-heads/latest"
+    until(lambda: demo.call("GET", path).status == 200, "the first head", 90)
     variables = blocks("First five minutes")[:1]
     story = blocks("Change something without fear")
     _, plan, applied, reverted, proof, published = run_blocks(
@@ -157,3 +147,37 @@ def test_a_write_that_breaks_a_promise_is_refused_as_told(demo: Server, tmp_path
     assert answer["code"] == 409
     told = README.read_text(encoding="utf-8").replace("\n> ", " ")
     assert f" {answer['message']}\n" in told
+
+
+@pytest.mark.slow
+def test_connecting_a_peer_works_literally(tmp_path: Path):
+    simulate, allow = blocks("Connect a peer")
+    folder = tmp_path / "server"
+    # On the data that a reader has, whose access tests refuse some policies.
+    options: Any = {"command": GUNICORN, "content": "demo"}
+    with deployed(folder, everybody_allowed=False, **options) as deployment:
+        known = len(deployment.server.ask("GET", "/api/peers"))
+        here = {**deployment.server.environ, "SVC_GRPC_BIND": deployment.bind}
+        folder = tmp_path / "checkout"
+        folder.mkdir()
+        (folder / "var").symlink_to(deployment.server.folder)
+        for name in (".venv", "manage.py"):
+            (folder / name).symlink_to(BASE_DIR / name)
+        output = folder / "output"
+        command = ["bash", "-c", f"exec {simulate}"]
+        with output.open("wb") as file:
+            streams: Any = {"stdout": file, "stderr": subprocess.STDOUT}
+            place: Any = {"cwd": folder, "env": here, "start_new_session": True}
+            running = subprocess.Popen(command, **streams, **place)
+        try:
+            until(lambda: output.read_text().count("0 peers") >= 3, patience=90)
+            figures = deployment.server.folder / "run" / "peers.json"
+            # Written every other second, slower than this test types.
+            until(lambda: json.loads(figures.read_text())["connected"] == 3)
+            printed = typed(allow, deployment.server, cwd=folder, env=here).stdout
+            assert "everybody pings everybody" in printed
+            assert "peer streams sync: 3" in printed
+            until(lambda: f" {known + 2} peers" in output.read_text())
+        finally:
+            os.killpg(running.pid, signal.SIGINT)
+            assert running.wait(60) == 0
