@@ -44,23 +44,12 @@ class Api:
         if self.token is not None:
             headers.setdefault("Authorization", f"Token {self.token}")
         data = body if isinstance(body, bytes) else orjson.dumps(body)
-        response: Any = self.client.generic(
-            method,
-            path,
-            b"" if body is None else data,
-            content_type="application/json",
-            headers=headers,
-        )
-        content = (
-            b"".join(response.streaming_content)
-            if response.streaming
-            else response.content
-        )
-        is_json = (
-            response.get("Content-Type", "")
-            .partition(";")[0]
-            .endswith(("/json", "+json"))
-        )
+        sent: Any = {"content_type": "application/json", "headers": headers}
+        data = b"" if body is None else data
+        response: Any = self.client.generic(method, path, data, **sent)
+        content = b"".join(response)
+        kind = response.get("Content-Type", "").partition(";")[0]
+        is_json = kind.endswith(("/json", "+json"))
         parsed = orjson.loads(content) if content and is_json else None
         return Answer(response.status_code, parsed, response.headers, content)
 

@@ -21,6 +21,11 @@ from tests.servers import free_port
 from tests.waiting import PATIENCE
 
 HOST: Final = "localhost"
+PROXIED: Final = {
+    "SVC_ALLOWED_HOSTS": f"{HOST},127.0.0.1",
+    "SVC_TRUSTED_PROXIES": "127.0.0.1",
+}
+"""Settings of a server that is behind it."""
 SHIPPED_HOST: Final = "mesh.company"
 _MAIN: Final = """
 user {user}; daemon off; worker_processes 1;

@@ -5,10 +5,10 @@ import os
 import subprocess
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -25,8 +25,7 @@ SCOPE: Final = "openid email profile"
 START_SECONDS: Final = 20.0
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(NamedTuple):
     """Where the provider sends the browser, and what it says."""
 
     location: str
@@ -102,24 +101,14 @@ class RunningProvider:
 
     def _tokens(self, subject: str, client_id: str, scope: str) -> dict[str, Any]:
         """Return what the authorization code flow brings."""
-        query = {
-            "response_type": "code",
-            "client_id": client_id,
-            "redirect_uri": REDIRECT,
-            "scope": scope,
-        }
+        ours = {"client_id": client_id, "redirect_uri": REDIRECT}
+        query = {"response_type": "code", "scope": scope, **ours}
         path = f"/oauth2/authorize?{urllib.parse.urlencode(query)}"
         target = urllib.parse.urlsplit(self.authorize(subject, path))
-        form = {
-            "grant_type": "authorization_code",
-            "code": urllib.parse.parse_qs(target.query)["code"][0],
-            "redirect_uri": REDIRECT,
-            "client_id": client_id,
-            "client_secret": "any",
-        }
-        answer = self._call(
-            "POST", "/oauth2/token", urllib.parse.urlencode(form).encode()
-        )
+        code = urllib.parse.parse_qs(target.query)["code"][0]
+        grant = {"grant_type": "authorization_code", "client_secret": "any"}
+        form = urllib.parse.urlencode({**ours, **grant, "code": code})
+        answer = self._call("POST", "/oauth2/token", form.encode())
         tokens: dict[str, Any] = json.loads(answer.body)
         return tokens
 
@@ -130,13 +119,10 @@ class RunningProvider:
         body: bytes | None = None,
         kind: str = "application/x-www-form-urlencoded",
     ) -> _Answer:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
-        try:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
             connection.request(method, path, body, {"Content-Type": kind})
             answer = connection.getresponse()
             text = answer.read()
-        finally:
-            connection.close()
         assert answer.status < 400, text
         return _Answer(answer.headers.get("Location", ""), text)
 

@@ -152,18 +152,11 @@ class Server:
         self.database_url = database_url or environ.get("SVC_DATABASE_URL", "")
         self.port = free_port()
         self.metrics_port = free_port()
-        named = {"SVC_DATABASE_URL": database_url} if database_url else {}
-        self.environ = {
-            **clean_environ(),
-            "SVC_DATA_DIR": str(folder),
-            "SVC_BIND": f"{address}:{self.port}",
-            "SVC_METRICS_PORT": str(self.metrics_port),
-            "SVC_GRPC_BIND": "off",
-            "SVC_DRAIN_SECONDS": "0",
-            "SVC_WORKERS": "1",
-            **named,
-            **environ,
-        }
+        own = {"SVC_DATA_DIR": str(folder), "SVC_BIND": f"{address}:{self.port}"}
+        own |= {"SVC_METRICS_PORT": str(self.metrics_port), "SVC_GRPC_BIND": "off"}
+        own |= {"SVC_DRAIN_SECONDS": "0", "SVC_WORKERS": "1"}
+        own |= {"SVC_DATABASE_URL": database_url} if database_url else {}
+        self.environ = clean_environ() | own | environ
         self.process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
         share_static_files(folder)

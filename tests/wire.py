@@ -4,7 +4,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,20 +46,13 @@ def request(
     Texts are sent as they are, an iterator in chunks, and anything else as JSON.
     """
     raw = body is None or isinstance(body, str | bytes | Iterator)
-    connection = http.client.HTTPConnection(address, port, timeout=PATIENCE)
-    try:
-        connection.request(
-            method,
-            path,
-            body if raw else json.dumps(body),
-            headers,
-            encode_chunked=isinstance(body, Iterator),
-        )
+    sent, chunked = body if raw else json.dumps(body), isinstance(body, Iterator)
+    wire = http.client.HTTPConnection(address, port, timeout=PATIENCE)
+    with closing(wire) as connection:
+        connection.request(method, path, sent, headers, encode_chunked=chunked)
         answer = connection.getresponse()
         found = {name.lower(): value for name, value in answer.getheaders()}
         return Reply(answer.status, found, answer.read())
-    finally:
-        connection.close()
 
 
 HALF_HEAD: Final = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
-from tests.nginx import HOST, Proxied, proxying
+from tests.nginx import HOST, PROXIED, Proxied, proxying
 from tests.servers import Server
 from tests.serving.test_serving import unit_command
 from tests.waiting import PATIENCE, until
@@ -35,14 +35,8 @@ class Activated(Server):
     """Started by its unit, with a listener that outlives it, as systemd's does."""
 
     def __init__(self, folder: Path, **environ: Any) -> None:
-        alone = {
-            "SVC_WORKERS": "2",
-            "SVC_THREADS": "4",
-            "SVC_DRAIN_SECONDS": "1",
-            "SVC_ALLOWED_HOSTS": f"{HOST},127.0.0.1",
-            "SVC_TRUSTED_PROXIES": "127.0.0.1",
-        }
-        given: dict[str, Any] = {"content": "owner", **alone, **environ}
+        alone = {"SVC_WORKERS": "2", "SVC_THREADS": "4", "SVC_DRAIN_SECONDS": "1"}
+        given: dict[str, Any] = {"content": "owner", **alone, **PROXIED, **environ}
         super().__init__(folder, "--metrics-port", "off", **given)
         unit = (BASE_DIR / "deploy/systemd/meshmgmt-web.socket").read_text()
         assert f"\nListenStream={env.load({}).bind}\n" in unit
@@ -53,14 +47,10 @@ class Activated(Server):
         number = self.listener.fileno()
         prepare = f"exec 3<&{number}; export LISTEN_FDS=1 LISTEN_PID=$$"
         words = ["bash", "-c", f'{prepare}; exec "$@"', "bash", *unit_command("web")]
+        place: Any = {"cwd": self.code, "env": self.environ, "pass_fds": [number]}
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                words,
-                cwd=self.code,
-                env=self.environ,
-                stdout=output,
-                stderr=output,
-                pass_fds=[number],
+                words, stdout=output, stderr=output, **place
             )
 
     def __exit__(self, *_: object) -> None:
