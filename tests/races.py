@@ -70,6 +70,19 @@ def going_on(*deeds: Callable[[int], object]) -> Iterator[Semaphore]:
     assert not errors, errors
 
 
+@contextmanager
+def at_work(over: Event, *works: Callable[[], object]) -> Iterator[None]:
+    """Have each work in a thread of its own beside a block, until they see it is over."""
+    with ThreadPoolExecutor(len(works)) as pool:
+        running = [pool.submit(work) for work in works]
+        try:
+            yield
+        finally:
+            over.set()
+        for each in running:
+            each.result()
+
+
 def lock_held_elsewhere() -> AbstractContextManager[None]:
     """Hold the lock in another thread for the time of a block."""
     return held_elsewhere(account_write())

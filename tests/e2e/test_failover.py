@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -14,13 +13,10 @@ import pytest
 
 from tests import waiting
 from tests.control.agents import enrolled, followed, names, run, until
-from tests.control.deployment import (
-    Deployment,
-    RefusedByApi,
-    allow_everything,
-)
+from tests.control.deployment import Deployment, RefusedByApi, allow_everything
 from tests.events.samples import moment, traffic
 from tests.postgresql import Cluster, running_cluster
+from tests.races import at_work
 from tests.servers import Server
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
@@ -64,10 +60,10 @@ def deployed_over(folder: Path, url: str) -> Iterator[Deployment]:
 class Writer:
     """Makes groups and sends flows in turn, and notes what was acknowledged."""
 
-    def __init__(self, deployment: Deployment, name: str) -> None:
+    def __init__(self, deployment: Deployment, name: str, over: Event) -> None:
         self.deployment = deployment
         self.name = name
-        self.over = Event()
+        self.over = over
         self.groups: list[str] = []
         self.flows: list[str] = []
         self.last = 0.0
@@ -98,16 +94,11 @@ class Writer:
 
 @contextmanager
 def writing(deployment: Deployment) -> Iterator[list[Writer]]:
-    writers = [Writer(deployment, name) for name in ("one", "two", "three")]
-    with ThreadPoolExecutor(len(writers)) as pool:
-        running = [pool.submit(writer.run) for writer in writers]
-        try:
-            yield writers
-        finally:
-            for writer in writers:
-                writer.over.set()
-            for one in running:
-                one.result(120)
+    over = Event()
+    names = ("one", "two", "three")
+    writers = [Writer(deployment, name, over) for name in names]
+    with at_work(over, *(writer.run for writer in writers)):
+        yield writers
 
 
 def stored(url: str) -> tuple[set[str], set[str]]:

@@ -5,12 +5,14 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from tests.races import at_work
 from tests.servers import Server, migrated_database
 from tests.waiting import PATIENCE
 from tests.wire import HALF_BODY, HALF_HEAD, half_request
@@ -22,28 +24,22 @@ HALVES: Final = (HALF_HEAD, HALF_BODY)
 
 
 class Load:
-    """Writers, and clients that never finish a request, for as long as it is entered."""
+    """Writers, and clients that never finish a request, until it is over."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.answered: set[str] = set()
         self.answered_since_start = threading.Event()
         self.unexpected: list[object] = []
-        self._stopping = threading.Event()
-        tasks: list[Callable[[int], None]] = [self._write] * WRITERS
-        tasks += [self._dawdle] * DAWDLERS
-        self._threads = [
-            threading.Thread(target=task, args=(number,))
-            for number, task in enumerate(tasks)
-        ]
+        self.over = threading.Event()
 
-    def _write(self, writer: int) -> None:
+    def write(self, writer: int) -> None:
         """Make groups, each under a name of its own; broken connections are expected.
 
         After one the same is sent again, and must not meet itself as a duplicate.
         """
         number = 0
-        while not self._stopping.wait(0.01):
+        while not self.over.wait(0.01):
             name = f"made-{writer}-{number}"
             key = {"Idempotency-Key": name}
             try:
@@ -58,24 +54,12 @@ class Load:
             else:
                 self.unexpected.append((name, answer))
 
-    def _dawdle(self, _: int) -> None:
+    def dawdle(self) -> None:
         """Begin requests and leave them there."""
-        while not self._stopping.wait(0.05):
-            try:
-                with half_request(self.server.port, random.choice(HALVES)):
-                    self._stopping.wait(random.uniform(0.5, 20))
-            except OSError:
-                continue
-
-    def __enter__(self) -> "Load":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join()
+        while not self.over.wait(0.05):
+            half = half_request(self.server.port, random.choice(HALVES))
+            with suppress(OSError), half:
+                self.over.wait(random.uniform(0.5, 20))
 
 
 def kill_again_and_again(server: Server, load: Load) -> None:
@@ -98,13 +82,13 @@ def kill_again_and_again(server: Server, load: Load) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # a start takes half a minute on a machine that is overloaded
-def test_killed_servers_refuse_no_start_and_halve_and_repeat_no_write(
-    tmp_path: Path,
-):
+def test_killed_servers_refuse_no_start_and_halve_and_repeat_no_write(tmp_path: Path):
     with migrated_database(tmp_path / "var", "owner") as url:
         server = Server(tmp_path / "var", database_url=url, SVC_WORKERS="3")
         try:
-            with Load(server) as load:
+            load = Load(server)
+            writers = [partial(load.write, number) for number in range(WRITERS)]
+            with at_work(load.over, *writers, *[load.dawdle] * DAWDLERS):
                 kill_again_and_again(server, load)
             assert not load.unexpected
             groups = server.ask("GET", "/api/groups")

@@ -16,6 +16,7 @@ from typing import Final
 import pytest
 
 from tests.e2e.browsers import OWNER, owner_password
+from tests.races import at_work
 from tests.servers import GUNICORN, Server, running_server
 from tests.waiting import until
 
@@ -39,17 +40,13 @@ class Browser:
         self, method: str, path: str, body: str = "", address: str = ELSEWHERE
     ) -> tuple[int, http.client.HTTPMessage, str]:
         """Return status, headers and body of the answer."""
-        wire = http.client.HTTPConnection(
-            self.server.address, self.server.port, timeout=PATIENCE
-        )
-        form = {"Content-Type": "application/x-www-form-urlencoded"} if body else {}
+        where = (self.server.address, self.server.port)
+        wire = http.client.HTTPConnection(*where, timeout=PATIENCE)
+        headers = {**self.headers, "X-Forwarded-For": address}
+        if body:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
         try:
-            wire.request(
-                method,
-                path,
-                body or None,
-                {**self.headers, **form, "X-Forwarded-For": address},
-            )
+            wire.request(method, path, body or None, headers)
             answer = wire.getresponse()
             return answer.status, answer.headers, answer.read().decode()
         finally:
@@ -65,13 +62,8 @@ class Browser:
             found = TOKEN.search(page)
             assert found is not None
             self.csrf = found[1]
-        fields = {
-            "csrfmiddlewaretoken": self.csrf,
-            "username": OWNER,
-            "password": password,
-            "next": "/admin/",
-        }
-        form = urllib.parse.urlencode(fields)
+        fields = {"username": OWNER, "password": password, "next": "/admin/"}
+        form = urllib.parse.urlencode({"csrfmiddlewaretoken": self.csrf, **fields})
         status, headers, _ = self.send("POST", "/admin/login/", form, address)
         return status, headers
 
@@ -80,27 +72,20 @@ class Browser:
 def flood(server: Server, *, everywhere: bool) -> Iterator[Counter[int]]:
     """Try wrong passwords for as long as the block runs; yield the statuses so far."""
     seen: Counter[int] = Counter()
-    stopping = threading.Event()
+    over = threading.Event()
     numbers = itertools.count()
 
     def guess() -> None:
         browser = Browser(server)
-        while not stopping.is_set():
+        while not over.is_set():
             number = next(numbers)
             site = f"10.{number // 65536 % 256}.{number // 256 % 256}.{number % 256}"
             address = site if everywhere else "198.51.100.1"
             status, _ = browser.sign_in("wrong", address)
             seen[status] += 1
 
-    clients = [threading.Thread(target=guess) for _ in range(CLIENTS)]
-    for client in clients:
-        client.start()
-    try:
+    with at_work(over, *[guess] * CLIENTS):
         yield seen
-    finally:
-        stopping.set()
-        for client in clients:
-            client.join()
 
 
 def seconds_of(browser: Browser, path: str) -> float:
@@ -134,11 +119,8 @@ def test_others_are_answered_and_let_in(tmp_path: Path, everywhere: bool):
             assert Browser(server).sign_in("wrong", f"192.0.2.{number}")[0] == 200
         one_sign_in = (time.perf_counter() - began) / 3
         with flood(server, everywhere=everywhere) as seen:
-            until(
-                lambda: seen.total() >= CLIENTS,
-                lambda: f"the flood stands still: {seen}",
-                PATIENCE,
-            )
+            still = "the flood stands still: {}".format
+            until(lambda: seen.total() >= CLIENTS, lambda: still(seen), PATIENCE)
             for path in ("/livez", "/api/groups"):
                 took = statistics.median(seconds_of(api, path) for _ in range(LOOKS))
                 # Behind the others' hashes it would wait for a dozen of them.

@@ -12,10 +12,12 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -28,6 +30,7 @@ from tests.events.samples import moment, traffic
 from tests.namespaces import Namespace
 from tests.nginx import HOST, Proxied, proxying
 from tests.pgbouncer import NAME, running_pgbouncer, through_the_socket
+from tests.races import at_work
 from tests.servers import Server, migrated_database
 from tests.waiting import until
 
@@ -197,9 +200,8 @@ def test_strangers_share_one_limit(pair: Pair):
     limited: set[int] = set()
     stranger = {"Authorization": "", "X-Forwarded-For": "198.51.100.77"}
     for number in range(4 * PER_MINUTE):
-        status, _, _ = pair.ask(
-            pair.hosts[number % 2], "GET", "/api/groups", **stranger
-        )
+        host = pair.hosts[number % 2]
+        status, _, _ = pair.ask(host, "GET", "/api/groups", **stranger)
         seen[status] += 1
         if status == 429:
             limited.add(number % 2)
@@ -222,8 +224,7 @@ def test_a_token_works_and_ends_on_both_at_once(pair: Pair):
 
 def test_a_write_repeated_on_the_other_host_is_done_once(pair: Pair):
     first, second = pair.hosts
-    group = {"name": "once"}
-    key = {"Idempotency-Key": "once"}
+    group, key = {"name": "once"}, {"Idempotency-Key": "once"}
     status, _, made_there = pair.ask(first, "POST", "/api/groups", group, **key)
     assert status == 200
     status, headers, again = pair.ask(second, "POST", "/api/groups", group, **key)
@@ -279,9 +280,8 @@ def test_requests_of_both_hosts_go_through_the_pooler(pair: Pair):
         assert pair.ask(host, "GET", "/api/groups")[0] == 200
     url = urlsplit(pair.hosts[0].environ["SVC_DATABASE_POOLER_URL"])
     console = url._replace(path="/pgbouncer").geturl()
-    with psycopg.connect(
-        console, autocommit=True, cursor_factory=psycopg.ClientCursor
-    ) as connection:
+    plain: Any = {"autocommit": True, "cursor_factory": psycopg.ClientCursor}
+    with psycopg.connect(console, **plain) as connection:
         cursor = connection.execute("SHOW CLIENTS")
         assert cursor.description is not None
         position = [column.name for column in cursor.description].index("addr")
@@ -305,27 +305,23 @@ def test_every_transaction_has_the_limits_of_the_service(pair: Pair):
 
 
 class Writers:
-    """Make groups through nginx for as long as it is entered."""
+    """Make groups through nginx until it is over."""
 
-    def __init__(self, pair: Pair, prefix: str = "made") -> None:
+    def __init__(self, pair: Pair, prefix: str) -> None:
         self.pair = pair
         self.prefix = prefix
         self.acknowledged: set[str] = set()
         self.errors: list[tuple[float, object]] = []
-        self._stopping = Event()
-        self._threads = [
-            Thread(target=self._write, args=(number,)) for number in range(WRITERS)
-        ]
+        self.over = Event()
 
-    def _write(self, writer: int) -> None:
-        number = 0
-        while not self._stopping.wait(0.03):
-            number += 1
+    def write(self, writer: int) -> None:
+        for number in count():
+            if self.over.wait(0.03):
+                return
             name = f"{self.prefix}-{writer}-{number}"
+            group = {"name": name}
             try:
-                status, _, _ = self.pair.ask(
-                    None, "POST", "/api/groups", {"name": name}
-                )
+                status, _, _ = self.pair.ask(None, "POST", "/api/groups", group)
             except (OSError, http.client.HTTPException) as error:
                 self.errors.append((time.monotonic(), error))
                 continue
@@ -339,21 +335,19 @@ class Writers:
         wanted = len(self.acknowledged) + count
         until(lambda: len(self.acknowledged) >= wanted, "acknowledged writes")
 
-    def __enter__(self) -> "Writers":
-        for thread in self._threads:
-            thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join()
+@contextmanager
+def writing(pair: Pair, prefix: str = "made") -> Iterator[Writers]:
+    """Yield writers at work."""
+    made = Writers(pair, prefix)
+    with at_work(made.over, *(partial(made.write, n) for n in range(WRITERS))):
+        yield made
 
 
 def test_a_host_that_dies_takes_no_write_with_it(pair: Pair):
     until(lambda: any(host.leads for host in pair.hosts), "a leader")
     victim, survivor = sorted(pair.hosts, key=lambda host: not host.leads)
-    with Writers(pair) as writers:
+    with writing(pair) as writers:
         writers.more(50)
         assert not writers.errors
         victim.kill()
@@ -380,7 +374,7 @@ def check_all_kept(pair: Pair, writers: Writers) -> None:
 def test_a_pooler_or_a_link_that_was_away_takes_no_write_with_it(pair: Pair):
     if pair.restart_pooler is None:
         pytest.skip("the hosts reach PostgreSQL by way of the file system")
-    with Writers(pair, "kept") as writers:
+    with writing(pair, "kept") as writers:
         writers.more(30)
         pair.restart_pooler()
         check_back_soon(writers)
