@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes.util import find_library
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -52,6 +52,14 @@ def sign_in(page: Page, email: str, password: str) -> None:
     page.fill("[name=password]", password)
     page.click("[type=submit]")
     page.wait_for_url("**/admin/")
+
+
+def signed_in(browser: Browser, server: Server, **options: Any) -> Page:
+    """Return the first page of the admin site, of the owner."""
+    page = browser.new_page(base_url=server.url, **options)
+    page.goto("/admin/login/?next=/admin/")
+    sign_in(page, OWNER, owner_password(server))
+    return page
 
 
 def owner_password(server: Server) -> str:

@@ -25,9 +25,3 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("demo") / "var"
     with running_server(folder, content="demo") as started:
         yield started
-
-
-@pytest.fixture(scope="session")
-def token(server: Server) -> str:
-    """Return the token that the first run made."""
-    return server.token

@@ -32,12 +32,14 @@ def _told(task: str) -> tuple[int, list[str]]:
 
 
 class Operator:
-    """A signed-in person at the first page, whose clicks are counted."""
+    """A signed-in person at the first page, whose clicks are counted.
 
-    def __init__(self, page: Page, task: str, pictures: Path) -> None:
+    With `keys`, what is to be clicked is gone to with Tab, and pressed with Enter.
+    """
+
+    def __init__(self, page: Page, pictures: Path, task: str, keys: bool) -> None:
         self.page = page
-        self.keys = False
-        """Whether what is to be clicked is gone to with Tab, and pressed with Enter."""
+        self.keys = keys
         self.pictures = Path(os.environ.get("SCREENSHOTS") or pictures)
         self.promised, self.told = _told(task)
         self.clicks: list[str] = []
@@ -72,10 +74,19 @@ class Operator:
         with self.page.expect_navigation():  # the answer is waited for
             self.page.keyboard.press("Enter")
 
-    def choose(self, name: str, targets: Locator) -> None:
-        """Choose from a list, which is one more click than opening it."""
-        targets.select_option(label=name)
-        self.clicks.append(name)
+    def type(self, field: str, *texts: str) -> None:
+        """Type into the field that has the focus, and into those that Tab leads to."""
+        self.page.locator(f"{field}:focus").wait_for()
+        for number, text in enumerate(texts):
+            if number:
+                self.page.keyboard.press("Tab")
+            self.page.keyboard.type(text)
+
+    def copied(self) -> str:
+        """Return what is copied as soon as a button says that it is."""
+        self.page.get_by_role("button", name="Copied").first.wait_for()
+        text: str = self.page.evaluate("navigator.clipboard.readText()")
+        return text
 
     def click_bar(self, name: str, number: int = 0) -> None:
         """Click a bar of the chart, counted from the top."""

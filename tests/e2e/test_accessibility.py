@@ -11,18 +11,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from meshmgmt.adminsite.menu import MENU, is_model
-from tests.e2e.browsers import (
-    DEMO_OWNER,
-    OWNER,
-    THEMES,
-    needs_a_browser,
-    owner_password,
-    sign_in,
-)
+from tests.e2e import browsers
+from tests.e2e.browsers import DEMO_OWNER, OWNER, THEMES, owner_password, sign_in
 from tests.servers import GUNICORN, Server, free_port, running_server
 
 # What people click does not differ by database.
-pytestmark = [*needs_a_browser, pytest.mark.sqlite]
+pytestmark = [*browsers.needs_a_browser, pytest.mark.sqlite]
 
 DESKTOP, PHONE, NARROW = 1440, 390, 320
 """Pixels; the last is a desktop at 400 % (WCAG 2.2, 1.4.10)."""
@@ -173,6 +167,13 @@ def violations(
     ]
 
 
+def check_themes(page: Page) -> None:
+    """See that nothing is wrong on the page as it is shown now, in both themes."""
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        assert violations(page) == []
+
+
 def first(page: Page, address: str) -> str:
     """Return the address of the first object of a list."""
     page.goto(address)
@@ -206,9 +207,7 @@ def test_what_a_webhook_was_sent_and_answered_bars_nobody(site: Site):
     page.fill("[name=name]", LONG[:90])
     send(page, "[name=_save]")
     address = first(page, "/admin/delivery/subscription/")
-    page.goto(
-        re.sub(r"subscription/(\w+)/change/$", r"subscription/\1/sending/", address)
-    )
+    page.goto(re.sub("change/$", "sending/", address))
     send(page, "[name=now]")
     expect(page.locator("#talk")).to_be_visible()
     assert findings(page) == []
@@ -245,11 +244,9 @@ def rename(page: Page, address: str, name: str) -> str:
 
 def test_the_skip_link_leads_to_the_first_field_within_five_tabs(site: Site):
     page = site.page()
-    objects = [
-        first(page, "/admin/dns/zone/"),
-        first(page, "/admin/inventory/peer/") + "?edit=1",
-    ]
-    for address in (*objects, "/admin/dns/zone/explain/", "/admin/events/auditevent/"):
+    zone, peer = (first(page, f"/admin/{x}/") for x in ("dns/zone", "inventory/peer"))
+    others = ("/admin/dns/zone/explain/", "/admin/events/auditevent/")
+    for address in (zone, f"{peer}?edit=1", *others):
         page.goto(address)
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
@@ -334,9 +331,7 @@ def test_views_columns_and_files_of_a_list_bar_nobody(site: Site):
     page.add_style_tag(content=STILL)
     for name in ("Views", "Columns", "Export"):
         page.get_by_text(name, exact=True).click()
-        for theme in THEMES:
-            page.emulate_media(color_scheme=theme)
-            assert violations(page) == [], name
+        check_themes(page)
     page.get_by_text("Columns", exact=True).click()
     page.get_by_label("Posture").uncheck()
     send(page, "#changelist-filter form[method=get] button")
@@ -370,9 +365,7 @@ def test_the_search_over_everything_is_used_with_the_keyboard_alone(site: Site):
     expect(second).to_have_attribute("aria-selected", "true")
     assert box.get_attribute("aria-activedescendant") == second.get_attribute("id")
     page.add_style_tag(content=STILL)
-    for theme in THEMES:
-        page.emulate_media(color_scheme=theme)
-        assert violations(page) == []
+    check_themes(page)
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert "db-02" in page.locator("h1").inner_text()
@@ -451,12 +444,8 @@ def test_no_page_bars_anybody(site: Site, part: int):
 @pytest.mark.slow
 def test_no_page_that_asks_before_a_deed_bars_anybody(site: Site):
     page = site.page()
-    peer = first(page, "/admin/inventory/peer/")
-    key = first(page, "/admin/access/setupkey/")
-    for asking in (
-        peer.replace("/change/", "/block/"),
-        key.replace("/change/", "/rotate/"),
-    ):
+    for kind, deed in (("inventory/peer", "block"), ("access/setupkey", "rotate")):
+        asking = first(page, f"/admin/{kind}/").replace("/change/", f"/{deed}/")
         assert findings(page, asking) == []
 
 
@@ -468,10 +457,8 @@ def test_a_list_on_a_phone_is_sorted_and_chosen_whole(site: Site):
     names = page.locator("#result_list tbody th a").all_inner_texts()
     assert names in (sorted(names), sorted(names, reverse=True))
     page.locator("#action-toggle").check()
-    boxes = page.locator("#result_list tbody input[type=checkbox]")
-    expect(page.locator("#result_list tbody input:checked")).to_have_count(
-        boxes.count()
-    )
+    boxes = page.locator("#result_list tbody input[type=checkbox]").count()
+    expect(page.locator("#result_list tbody input:checked")).to_have_count(boxes)
 
 
 def test_fields_that_are_looked_up_have_the_focus_in_sight_and_tell_their_faults(

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from meshmgmt.core import clock
-from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
+from tests.e2e.browsers import needs_a_browser, signed_in
 from tests.events.samples import traffic
 from tests.servers import Server
 
@@ -54,9 +54,8 @@ POINTS = """() => {
 @pytest.fixture
 def owner(server: Server, browser: Browser) -> Iterator[Page]:
     """A small dark screen, with the owner signed in."""
-    page = browser.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
-    page.goto(f"{server.url}/admin/login/")
-    sign_in(page, OWNER, owner_password(server))
+    small = {"width": 400, "height": 900}
+    page = signed_in(browser, server, viewport=small, color_scheme="dark")
     yield page
     page.close()
 
@@ -64,12 +63,8 @@ def owner(server: Server, browser: Browser) -> Iterator[Page]:
 @pytest.fixture
 def explorer(server: Server, owner: Page) -> Page:
     """The traffic explorer, with something to draw."""
-    names = [
-        LONG_NAME,
-        f"{LONG_NAME}-01.internal",
-        f"{LONG_NAME}-02.internal",
-        "m" * 60,
-    ]
+    ends = ("", "-01.internal", "-02.internal")
+    names = [*(f"{LONG_NAME}{end}" for end in ends), "m" * 60]
     events = [
         traffic(source={"id": name, "name": name}, rx_bytes=5 * 1024 * 1024)
         for name in names
@@ -125,7 +120,5 @@ def test_a_point_leads_to_the_events_that_it_counts(server: Server, owner: Page)
         group, value = point["group"], point["value"]
         assert [text.split()[0] for text in sources] == [group] * value
         found.append((group, value))
-    assert found == [
-        *[("one", 1), ("one", 1), ("one", 2)],
-        *[("two", 2), ("two", 1), ("two", 1)],
-    ]
+    wanted = {"one": (1, 1, 2), "two": (2, 1, 1)}
+    assert found == [(name, n) for name, numbers in wanted.items() for n in numbers]

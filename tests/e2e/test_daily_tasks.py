@@ -11,19 +11,15 @@ from playwright.sync_api import Browser, Page, expect
 
 from meshmgmt.env import BASE_DIR
 from tests.control.deployment import Deployment
-from tests.e2e.browsers import (
-    DEMO_OWNER,
-    THEMES,
-    needs_a_browser,
-    owner_password,
-    sign_in,
-)
+from tests.dns.bodies import zone
+from tests.e2e import browsers
+from tests.e2e.browsers import DEMO_OWNER, THEMES, owner_password, sign_in
 from tests.e2e.operators import Operator
 from tests.events.samples import moment, proxy, traffic
 from tests.servers import Server
 
 # What people click does not differ by database.
-pytestmark = [*needs_a_browser, pytest.mark.sqlite]
+pytestmark = [*browsers.needs_a_browser, pytest.mark.sqlite]
 
 PEERS = 30
 MOST_BYTES = 150_000
@@ -40,7 +36,7 @@ TOO_WIDE = """() => {
   return table.scrollWidth > table.clientWidth;
 }"""
 
-Begin = Callable[[str], Operator]
+Begin = Callable[..., Operator]
 by_mouse_and_keys = pytest.mark.parametrize(
     "keys", [False, True], ids=["mouse", "keyboard"]
 )
@@ -49,18 +45,22 @@ by_mouse_and_keys = pytest.mark.parametrize(
 @pytest.fixture
 def begin(browser: Browser, demo: Server, tmp_path: Any) -> Iterator[Begin]:
     """Return who begins a task on the first page, as an owner."""
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 800},
-        permissions=["clipboard-read", "clipboard-write"],
+    clipboard = ["clipboard-read", "clipboard-write"]
+    page = browser.new_page(
+        viewport={"width": 1280, "height": 800}, permissions=clipboard
     )
-    page = context.new_page()
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text))
     page.goto(f"{demo.url}/admin/login/?next=/admin/")
     sign_in(page, DEMO_OWNER, owner_password(demo))
-    yield lambda task: Operator(page, task, tmp_path / "pictures")
-    context.close()
+    yield lambda task, keys=False: Operator(page, tmp_path / "pictures", task, keys)
+    page.close()
     assert [text for text in refused if "Content Security Policy" in text] == []
+
+
+def named(demo: Server, path: str, name: str) -> list[Any]:
+    """Return the objects of a name that the API shows at a path."""
+    return [x for x in demo.ask("GET", f"/api/{path}") if x["name"] == name]
 
 
 def test_new_zone_with_five_records_by_paste(begin: Begin, demo: Server):
@@ -68,10 +68,7 @@ def test_new_zone_with_five_records_by_paste(begin: Begin, demo: Server):
     page = operator.page
     operator.click("Zones")
     operator.click("Add zone")
-    page.locator("[name=name]:focus").wait_for()
-    page.keyboard.type("Pasted")
-    page.keyboard.press("Tab")
-    page.keyboard.type("pasted.test")
+    operator.type("[name=name]", "Pasted", "pasted.test")
     operator.click("Records by paste", page.locator("[name=paste]"))
     page.keyboard.insert_text(LINES)
     operator.picture("new-zone")
@@ -79,7 +76,7 @@ def test_new_zone_with_five_records_by_paste(begin: Begin, demo: Server):
     page.wait_for_url("**/admin/dns/zone/")
     operator.done(within=5)
 
-    [made] = [z for z in demo.ask("GET", "/api/dns/zones") if z["name"] == "Pasted"]
+    [made] = named(demo, "dns/zones", "Pasted")
     assert sorted((r["name"], r["ttl"]) for r in made["records"]) == [
         ("*.dev.pasted.test", 300),
         ("docs.pasted.test", 300),
@@ -97,8 +94,7 @@ def test_move_30_peers_into_a_group(begin: Begin, demo: Server):
     operator = begin("Move 30 peers into a group")
     page = operator.page
     operator.click("Peers")
-    page.locator("#searchbar:focus").wait_for()
-    page.keyboard.type("old office")
+    operator.type("#searchbar", "old office")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=old*")
     assert page.evaluate(TOO_WIDE) is False
@@ -136,13 +132,8 @@ def test_who_removed_a_peer_from_a_group(begin: Begin):
 
 @pytest.mark.slow
 def test_what_became_different_and_one_of_it_taken_back(begin: Begin, demo: Server):
-    body: dict[str, Any] = {
-        "name": "compared",
-        "domain": "compared.test",
-        "enabled": True,
-    }
-    body |= {"enable_search_domain": False, "distribution_groups": []}
-    zone = demo.ask("POST", "/api/dns/zones", body)
+    body = zone(name="compared", domain="compared.test")
+    made = demo.ask("POST", "/api/dns/zones", body)
     operator = begin("What became different today, and one of it taken back")
     page = operator.page
     operator.click("Compare two moments")
@@ -155,9 +146,7 @@ def test_what_became_different_and_one_of_it_taken_back(begin: Begin, demo: Serv
     operator.click("Take back")
     operator.done(within=4)
     expect(page.locator(".messagelist")).to_contain_text("Taken back: 1 event.")
-    assert zone["id"] not in [
-        known["id"] for known in demo.ask("GET", "/api/dns/zones")
-    ]
+    assert made["id"] not in [x["id"] for x in demo.ask("GET", "/api/dns/zones")]
 
 
 def test_why_a_peer_does_not_resolve_a_name(begin: Begin):
@@ -186,9 +175,8 @@ def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, demo: Server):
     operator.click("Groups")
     row = page.locator("#result_list tr", has_text="Field service")
     operator.click("Delete", row.get_by_role("link", name="Delete Field service"))
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Delete group Field service"
-    )
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("Delete group Field service")
     lines = page.locator("#deleted-objects li")
     expect(lines.last).to_have_text("group Field service: will be deleted")
     assert "leaves group Field service" in page.locator("#deleted-objects").inner_text()
@@ -196,8 +184,7 @@ def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, demo: Server):
     operator.click("Delete")
     page.wait_for_url("**/admin/groups/group/")
     operator.done(within=3)
-    left = [group["name"] for group in demo.ask("GET", "/api/groups")]
-    assert "Field service" not in left
+    assert named(demo, "groups", "Field service") == []
 
 
 @pytest.mark.slow
@@ -228,19 +215,13 @@ def test_invite_a_person_who_then_signs_in(
     operator = begin("Invite a person, who then signs in")
     page = operator.page
     operator.click("Invite a person")
-    page.locator("[name=email]:focus").wait_for()
-    page.keyboard.type("ann@mesh.dev")
-    page.keyboard.press("Tab")
-    page.keyboard.type("Ann")
-    page.keyboard.press("Tab")
-    page.keyboard.type("auditor")
+    operator.type("[name=email]", "ann@mesh.dev", "Ann", "auditor")
     operator.click("Save")
     page.get_by_role("button", name="Copy").wait_for()
     operator.picture("invite")
     operator.click("Copy")
-    page.get_by_role("button", name="Copied").wait_for()
+    link = operator.copied()
     operator.done(within=3)
-    link = page.evaluate("navigator.clipboard.readText()")
     assert re.fullmatch(rf"{demo.url}/invite/mpi_\w{{36}}", link)
     join(browser.new_context().new_page(), link)
 
@@ -269,9 +250,8 @@ def test_top_talkers_of_dropped_traffic(begin: Begin, demo: Server):
     ]
     others = [traffic(source=loud, window_end=moment())]
     demo.ask("POST", "/api/events/network-traffic", drops + others)
-    operator = begin(
-        "Top talkers of dropped traffic today, and the rows behind one bar"
-    )
+    task = "Top talkers of dropped traffic today, and the rows behind one bar"
+    operator = begin(task)
     page = operator.page
     operator.click("Network traffic")
     operator.click("Dropped today, top peers")
@@ -314,8 +294,7 @@ def test_watch_the_5xx_of_one_host_live(begin: Begin, demo: Server):
 @pytest.mark.slow
 @by_mouse_and_keys
 def test_log_level_debug_for_ten_minutes(begin: Begin, keys: bool):
-    operator = begin("Log level debug for ten minutes")
-    operator.keys = keys
+    operator = begin("Log level debug for ten minutes", keys)
     page = operator.page
     operator.click("Metrics and checks")
     operator.click("Set the level")
@@ -340,12 +319,10 @@ def test_add_a_record_to_a_zone(begin: Begin, demo: Server):
     operator.click("Save")
     expect(page.locator(".messagelist")).to_contain_text("was changed successfully")
     operator.done(within=4)
-    zones = demo.ask("GET", "/api/dns/zones")
-    [office] = [zone for zone in zones if zone["name"] == "Office services"]
-    name = f"typed.{office['domain']}"
-    assert [r["content"] for r in office["records"] if r["name"] == name] == [
-        "10.9.8.7"
-    ]
+    [office] = named(demo, "dns/zones", "Office services")
+    made = [(record["name"], record["content"]) for record in office["records"]]
+    typed = f"typed.{office['domain']}"
+    assert [content for name, content in made if name == typed] == ["10.9.8.7"]
 
 
 @pytest.mark.slow
@@ -359,9 +336,7 @@ def test_undo_a_change(begin: Begin, demo: Server):
     operator.click("Take back")
     expect(operator.page.locator(".messagelist")).to_be_visible()
     operator.done(within=4)
-    assert "by mistake" not in [
-        group["name"] for group in demo.ask("GET", "/api/groups")
-    ]
+    assert named(demo, "groups", "by mistake") == []
 
 
 @pytest.mark.slow
@@ -371,12 +346,10 @@ def test_a_setup_key_and_the_peer_that_comes_online(begin: Begin, demo: Server):
     page = operator.page
     operator.click("Setup keys")
     operator.click("Add setup key")
-    page.locator("[name=name]:focus").wait_for()
-    page.keyboard.type("new laptops")
+    operator.type("[name=name]", "new laptops")
     operator.click("Save")
     operator.click("Copy", page.locator("[data-copy]"))
-    page.get_by_role("button", name="Copied").first.wait_for()
-    key = page.evaluate("navigator.clipboard.readText()")
+    key = operator.copied()
     operator.click("Overview")
     online = page.locator("a[href*='state=connected']").first
     expect(online).to_contain_text("0")
@@ -397,9 +370,7 @@ def test_a_setup_key_and_the_peer_that_comes_online(begin: Begin, demo: Server):
         machine.terminate()
         machine.wait(60)
         deployment.stop()
-    [used] = [
-        k for k in demo.ask("GET", "/api/setup-keys") if k["name"] == "new laptops"
-    ]
+    [used] = named(demo, "setup-keys", "new laptops")
     assert used["used_times"] == 1
 
 
@@ -407,15 +378,14 @@ def test_a_setup_key_and_the_peer_that_comes_online(begin: Begin, demo: Server):
 @by_mouse_and_keys
 def test_block_a_peer(begin: Begin, demo: Server, keys: bool):
     name = "nuno-tablet" if keys else "rui-simulator"
-    operator = begin("Block a peer")
-    operator.keys = keys
+    operator = begin("Block a peer", keys)
     operator.find(f"block {name}")
     expect(operator.page.get_by_role("heading", level=1)).to_contain_text("Block")
     operator.picture("block-peer")
     operator.click("Block")
     expect(operator.page.locator(".messagelist")).to_contain_text("1 peer blocked")
     operator.done(within=2)
-    [peer] = [peer for peer in demo.ask("GET", "/api/peers") if peer["name"] == name]
+    [peer] = named(demo, "peers", name)
     assert peer["approval_required"]
 
 
@@ -456,17 +426,13 @@ def test_export_a_week_of_the_traffic_of_a_peer(begin: Begin, demo: Server):
 @by_mouse_and_keys
 def test_rotate_a_key(begin: Begin, demo: Server, keys: bool):
     name = "gateways" if keys else "build servers"
-    operator = begin("Rotate a token or key")
-    operator.keys = keys
-    page = operator.page
+    operator = begin("Rotate a token or key", keys)
     operator.find(f"rotate {name}")
     operator.click("Rotate")
-    operator.click("Copy", page.locator("[data-copy]"))
-    page.get_by_role("button", name="Copied").first.wait_for()
+    operator.click("Copy", operator.page.locator("[data-copy]"))
+    assert re.search(r"[0-9A-F]{8}-", operator.copied())
     operator.done(within=3)
-    assert re.search(r"[0-9A-F]{8}-", page.evaluate("navigator.clipboard.readText()"))
-    made = [key for key in demo.ask("GET", "/api/setup-keys") if key["name"] == name]
-    assert len(made) == 2
+    assert len(named(demo, "setup-keys", name)) == 2
 
 
 @pytest.mark.slow
@@ -481,22 +447,17 @@ def test_subscribe_a_webhook(begin: Begin, demo: Server):
     page.keyboard.type("alerts")
     operator.click("Save")
     operator.click("Copy")
-    page.get_by_role("button", name="Copied").wait_for()
+    assert operator.copied().startswith("whsec_")
     operator.done(within=5)
-    made = [
-        kept["target"]["url"] for kept in demo.ask("GET", "/api/events/subscriptions")
-    ]
-    assert made.count("https://alerts.example/hook") == 1
-    secret = page.evaluate("navigator.clipboard.readText()")
-    assert secret.startswith("whsec_")
+    kept = demo.ask("GET", "/api/events/subscriptions")
+    urls = [subscription["target"]["url"] for subscription in kept]
+    assert urls.count("https://alerts.example/hook") == 1
 
 
 @pytest.mark.slow
 def test_pictures_of_the_documentation(begin: Begin, demo: Server):
     """`make pictures` runs this one alone, so that they show the demo data as it comes."""
-    [peer] = [
-        p["id"] for p in demo.ask("GET", "/api/peers") if p["name"] == "elin-laptop"
-    ]
+    peer = named(demo, "peers", "elin-laptop")[0]["id"]
     asked = f"peer={peer}&name=telemetry-b.db.halden.internal&type=A"
     operator = begin("Log level debug for ten minutes")
     for name, path, ready in (

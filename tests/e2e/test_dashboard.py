@@ -5,6 +5,7 @@ import json
 import re
 import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,6 @@ FILES = {
 }
 
 
-BIG = "x" * 34 * 2**20
-
-
 @dataclass
 class Site:
     """What a browser reaches: nginx on `port`, whose names are in `HOSTS`."""
@@ -56,25 +54,16 @@ class Site:
     provider: RunningProvider
 
     def call(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        host: str = HOSTS[0],
-        **headers: str,
+        self, method: str, path: str, body: Any = None, **headers: str
     ) -> tuple[int, dict[str, str], Any]:
         """Return status, headers and body: parsed when it is JSON."""
-        client = http.client.HTTPSConnection(
-            "127.0.0.1", self.port, timeout=20, context=self.tls
-        )
-        try:
+        options: Any = {"timeout": 20, "context": self.tls}
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, **options)
+        with closing(connection) as client:
             sent = None if body is None else json.dumps(body)
-            client.request(method, path, sent, {"Host": host, **headers})
+            client.request(method, path, sent, {"Host": HOSTS[0], **headers})
             answer = client.getresponse()
             text = answer.read().decode()
-        finally:
-            client.close()
         got = dict(answer.headers.items())
         is_json = got.get("Content-Type", "").startswith("application/json")
         return answer.status, got, json.loads(text) if is_json else text
@@ -89,9 +78,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     authority = trustme.CA()
-    authority.issue_cert(*HOSTS).private_key_and_cert_chain_pem.write_to_path(
-        folder / "both.pem"
-    )
+    pair = authority.issue_cert(*HOSTS).private_key_and_cert_chain_pem
+    pair.write_to_path(folder / "both.pem")
     tls = ssl.create_default_context()
     tls.check_hostname = False  # it is asked at 127.0.0.1
     authority.configure_trust(tls)
@@ -178,15 +166,11 @@ def test_owner_named_in_the_configuration_signs_in_first_and_reads_everything(
     assert (status, "pending" in refusal["message"]) == (403, True)
 
 
-@pytest.mark.parametrize(
-    ("letters", "body", "code"),
-    [
-        (30_000, None, 401),
-        (40_000, None, 431),
-        (9, "x" * 3 * 2**20, 401),
-        (9, BIG, 413),
-    ],
-)
+BIG = "x" * 34 * 2**20
+TAKEN = [(30_000, None, 401), (40_000, None, 431), (9, BIG[: 3 * 2**20], 401)]
+
+
+@pytest.mark.parametrize(("letters", "body", "code"), [*TAKEN, (9, BIG, 413)])
 def test_the_api_under_its_name_takes_and_refuses_what_it_does_elsewhere(
     site: Site, letters: int, body: str | None, code: int
 ):
@@ -196,7 +180,7 @@ def test_the_api_under_its_name_takes_and_refuses_what_it_does_elsewhere(
 
 
 def test_service_keeps_its_own_name_with_admin_site_and_setup(site: Site):
-    status, _, page = site.call("GET", "/admin/login/", host="mesh.company")
+    status, _, page = site.call("GET", "/admin/login/", Host="mesh.company")
     assert status == 200
     assert "Mesh management" in page
     assert site.call("GET", "/admin/login/")[2] == "start at any address"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
+from tests.e2e.browsers import needs_a_browser, signed_in
 from tests.events.samples import moment, proxy
 from tests.servers import Server
 
@@ -33,21 +33,15 @@ class Operator:
 
 @pytest.fixture
 def operator(server: Server, browser: Browser) -> Iterator[Operator]:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(f"{server.url}/admin/login/?next=/admin/")
-    sign_in(page, OWNER, owner_password(server))
+    page = signed_in(browser, server, viewport={"width": 1280, "height": 900})
     yield Operator(page, server)
     page.close()
 
 
-def test_a_live_list_follows_its_filter_and_holds_at_times(
-    operator: Operator,
-):
+def test_a_live_list_follows_its_filter_and_holds_at_times(operator: Operator):
     def failed(host: str, path: str, status: int = 503) -> None:
-        now = moment()
-        operator.send(
-            "proxy", proxy(host=host, path=path, status_code=status, timestamp=now)
-        )
+        facts = {"host": host, "path": path, "status_code": status}
+        operator.send("proxy", proxy(timestamp=moment(), **facts))
 
     failed(HOST, "/one")
     failed(HOST, "/two")
@@ -86,9 +80,8 @@ def test_a_live_list_leaves_out_nothing_of_much_that_came_while_it_held(
     operator: Operator,
 ):
     def arrived(*numbers: int) -> None:
-        now, host = moment(), "much.test"
-        rows = [proxy(host=host, path=f"/{n}", timestamp=now) for n in numbers]
-        operator.send("proxy", *rows)
+        facts = {"host": "much.test", "timestamp": moment()}
+        operator.send("proxy", *(proxy(path=f"/{n}", **facts) for n in numbers))
 
     page, rows = operator.page, operator.rows
     arrived(0)
@@ -153,9 +146,7 @@ def test_pages_that_ask_for_a_name_suggest_some(operator: Operator):
         assert (made in names) == (field == "focus")
 
 
-def test_a_chosen_filter_is_in_the_address_and_empty_ones_are_not(
-    operator: Operator,
-):
+def test_a_chosen_filter_is_in_the_address_and_empty_ones_are_not(operator: Operator):
     operator.send("proxy", proxy(host=HOST, timestamp=moment()))
     page = operator.page
     home = page.url

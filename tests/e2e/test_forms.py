@@ -1,11 +1,12 @@
 """Forms of the admin site in a browser: sent once, left with a question, in reach."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
+from tests.dns import bodies
+from tests.e2e.browsers import needs_a_browser, signed_in
 from tests.servers import Server
 
 # What people click does not differ by database.
@@ -15,11 +16,7 @@ pytestmark = [*needs_a_browser, pytest.mark.sqlite]
 @pytest.fixture
 def page(server: Server, browser: Browser) -> Iterator[Page]:
     """Yield a page of the owner."""
-    page = browser.new_page(
-        base_url=server.url, viewport={"width": 1280, "height": 800}
-    )
-    page.goto("/admin/login/?next=/admin/")
-    sign_in(page, OWNER, owner_password(server))
+    page = signed_in(browser, server, viewport={"width": 1280, "height": 800})
     yield page
     page.close()
 
@@ -30,8 +27,7 @@ def zone(server: Server) -> str:
     for known in server.ask("GET", "/api/dns/zones"):
         server.ask("DELETE", f"/api/dns/zones/{known['id']}")
     everybody = server.ask("GET", "/api/groups?name=All")[0]["id"]
-    body = {"name": "forms", "domain": "forms.test", "enabled": True}
-    body |= {"distribution_groups": [everybody], "enable_search_domain": False}
+    body = bodies.zone(domain="forms.test", distribution_groups=[everybody])
     made = server.ask("POST", "/api/dns/zones", body)
     return f"/admin/dns/zone/{made['id']}/"
 
@@ -39,22 +35,27 @@ def zone(server: Server) -> str:
 def test_a_form_that_is_sent_twice_makes_one_object(page: Page, server: Server):
     page.goto("/admin/access/setupkey/add/")
     page.fill("[name=name]", "twice")
-    page.evaluate(
-        "for (const _ of '12') document.querySelector('[name=_save]').click()"
-    )
+    save = "document.querySelector('[name=_save]').click()"
+    page.evaluate(f"for (const _ of '12') {save}")
     expect(page.locator(".messagelist")).to_be_visible()
     names = [key["name"] for key in server.ask("GET", "/api/setup-keys")]
     assert names.count("twice") == 1
 
 
-def test_what_was_typed_is_not_left_without_a_question(page: Page, zone: str):
+def questions(page: Page, answer: Callable[[Dialog], None]) -> list[str]:
+    """Answer whatever the page will ask; return what it asked so far."""
     asked: list[str] = []
 
-    def stay(dialog: Dialog) -> None:
+    def note(dialog: Dialog) -> None:
         asked.append(dialog.type)
-        dialog.dismiss()
+        answer(dialog)
 
-    page.on("dialog", stay)
+    page.on("dialog", note)
+    return asked
+
+
+def test_what_was_typed_is_not_left_without_a_question(page: Page, zone: str):
+    asked = questions(page, Dialog.dismiss)
     page.goto(f"{zone}change/")
     page.get_by_role("searchbox", name="Search:").press("Enter")
     page.wait_for_url("**?q=")
@@ -69,13 +70,7 @@ def test_what_was_typed_is_not_left_without_a_question(page: Page, zone: str):
 
 
 def test_a_form_that_was_refused_is_not_left_without_a_question(page: Page):
-    asked: list[str] = []
-
-    def leave(dialog: Dialog) -> None:
-        asked.append(dialog.type)
-        dialog.accept()
-
-    page.on("dialog", leave)
+    asked = questions(page, Dialog.accept)
     page.goto("/admin/access/setupkey/add/")
     page.fill("[name=name]", "refused")
     page.fill("[name=usage_limit]", "-5")

@@ -53,13 +53,8 @@ def stored(server: Server, user: str) -> int:
 
 def batch(name: str) -> bytes:
     """Return a batch whose events belong to a user of that name."""
-    when = moment(1)
-    return orjson.dumps(
-        [
-            traffic(id=f"{name}-{n}", user={"id": name}, window_end=when)
-            for n in range(EVENTS)
-        ]
-    )
+    facts = {"user": {"id": name}, "window_end": moment(1)}
+    return orjson.dumps([traffic(id=f"{name}-{n}", **facts) for n in range(EVENTS)])
 
 
 def kill_and_retry(server: Server, points: int) -> None:
@@ -96,7 +91,5 @@ def test_a_killed_worker_leaves_no_partial_batch(server: Server):
 
 
 @pytest.mark.slow
-def test_killed_workers_leave_no_partial_batch_at_a_dozen_points(
-    server: Server,
-):
+def test_killed_workers_leave_no_partial_batch_at_a_dozen_points(server: Server):
     kill_and_retry(server, 12)

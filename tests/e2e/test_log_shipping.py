@@ -24,12 +24,7 @@ from tests.events.proxies import (
     running_nginx,
 )
 from tests.programs import program
-from tests.servers import (
-    Server,
-    free_port,
-    migrated_database,
-    running_server,
-)
+from tests.servers import Server, free_port, migrated_database, running_server
 from tests.waiting import PATIENCE, until
 
 # Where the shipper cuts what the endpoint would refuse.
@@ -60,14 +55,10 @@ class Installation:
 
     def rows(self) -> int:
         """Return how many entries are stored."""
-        if url := self.environ.get("SVC_DATABASE_URL"):
-            with psycopg.connect(url) as database:
-                row = database.execute(_COUNT).fetchone()
-        else:
-            with closing(sqlite3.connect(self.folder / "db.sqlite3")) as file:
-                row = file.execute(_COUNT).fetchone()
-        assert row is not None
-        return int(row[0])
+        url, file = self.environ.get("SVC_DATABASE_URL"), self.folder / "db.sqlite3"
+        connected: Any = psycopg.connect(url) if url else sqlite3.connect(file)
+        with closing(connected) as database:
+            return int(database.execute(_COUNT).fetchone()[0])
 
 
 _COUNT: Final = "SELECT count(*) FROM events_proxyentry"
@@ -77,22 +68,10 @@ _COUNT: Final = "SELECT count(*) FROM events_proxyentry"
 def installation(tmp_path: Path) -> Iterator[Installation]:
     """Return an installation that is set up."""
     with migrated_database(tmp_path) as url:
-        environ = {
-            **runfolder.clean_environ(),
-            "SVC_DATA_DIR": str(tmp_path),
-            "SVC_LOG_LEVEL": "error",
-        }
+        given = {"SVC_DATA_DIR": str(tmp_path), "SVC_LOG_LEVEL": "error"}
         if url:
-            environ["SVC_DATABASE_URL"] = url
-        yield Installation(tmp_path, environ)
-
-
-def ended(process: "subprocess.Popen[bytes]", number: int) -> str:
-    """Stop a process by a signal; return what it said."""
-    process.send_signal(number)
-    out, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, out
-    return out.decode()
+            given["SVC_DATABASE_URL"] = url
+        yield Installation(tmp_path, runfolder.clean_environ() | given)
 
 
 @contextmanager
@@ -125,20 +104,17 @@ def test_an_open_pipe_is_stored_soon_and_a_signal_ends_with_the_counts(
         # The pipe is open still: its end is not what ends the command.
         assert process.wait(PATIENCE) == 0
         assert process.stdout is not None
-        assert process.stdout.read() == (
-            b"3 lines: 3 stored, 0 known already, 0 wrong\n"
-        )
+        told = b"3 lines: 3 stored, 0 known already, 0 wrong\n"
+        assert process.stdout.read() == told
 
 
 @pytest.mark.slow
 def test_tail_follows_a_log_through_its_rotation(installation: Installation):
     log = installation.folder / "access.log"
     log.write_bytes((combined(1) + b"\n") * 3)
-    tail = subprocess.Popen(
-        ["tail", "-n", "+1", "-F", str(log)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    command = ["tail", "-n", "+1", "-F", str(log)]
+    streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    tail: subprocess.Popen[bytes] = subprocess.Popen(command, **streams)
     with killed_after(tail):
         process = installation.start("-", stdin=tail.stdout)
         with killed_after(process):
@@ -173,15 +149,9 @@ class Shipper:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run it, and kill it at the end."""
-        files = [
-            f"--{option}={self.folder / name}"
-            for option, name in (
-                ("cfgfile", "syslog-ng.conf"),
-                ("persist-file", "persist"),
-                ("pidfile", "pid"),
-                ("control", "control"),
-            )
-        ]
+        names = {"cfgfile": "syslog-ng.conf", "persist-file": "persist"}
+        names |= {"pidfile": "pid", "control": "control"}
+        files = [f"--{x}={self.folder / name}" for x, name in names.items()]
         process = subprocess.Popen(
             [program("syslog-ng"), "--foreground", "--stderr", "--no-caps", *files],
             env=self._environ,
@@ -228,9 +198,8 @@ def test_the_shipped_configuration_sends_each_request_once(tmp_path: Path):
             total += len(REQUESTS)
             until(lambda: len(entries()) == total)
         for name in ("json.log", "json.log.1"):
-            told_again = server.manage(
-                *("ingest", "proxy", str(tmp_path / name), "--format", "nginx")
-            )
+            source = (str(tmp_path / name), "--format", "nginx")
+            told_again = server.manage("ingest", "proxy", *source)
             assert ": 0 stored" in told_again
             assert told_again.endswith("known already, 0 wrong\n")
         assert len(entries()) == total

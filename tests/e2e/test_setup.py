@@ -2,16 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from tests.servers import GUNICORN, Server, running_server
 from tests.waiting import until
 
-OWNER = {
-    "email": "ann@mesh.dev",
-    "name": "Ann",
-    "password": "correct horse",
-    "create_pat": True,
-}
+OWNER: dict[str, Any] = {"email": "ann@mesh.dev", "name": "Ann", "create_pat": True}
+OWNER |= {"password": "correct horse"}
 STRANGER = {"Authorization": ""}
 ELSEWHERE = {**STRANGER, "X-Forwarded-For": "192.0.2.7"}
 
@@ -40,14 +37,12 @@ def test_first_owner_needs_nothing_but_the_api(tmp_path: Path):
         group = server.call("POST", "/api/groups", {"name": "first"}, **token)
         assert (group.status, group.json["name"]) == (200, "first")
         events = server.call("GET", "/api/events/audit", **token).json
-        assert [event["activity_code"] for event in events][:2] == [
-            "group.add",
-            "personal.access.token.create",
-        ]
+        codes = [event["activity_code"] for event in events[:2]]
+        assert codes == ["group.add", "personal.access.token.create"]
         me = server.call("GET", "/api/users/current", **token)
         assert (me.status, me.json["id"]) == (200, made["user_id"])
         for secret in (made["personal_access_token"], OWNER["password"]):
-            assert str(secret) not in server.printed()
+            assert secret not in server.printed()
         assert "setup_code=[redacted]" in server.printed()
         assert server.printed().count(printed[0]) == 1
 

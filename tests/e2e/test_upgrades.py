@@ -47,9 +47,8 @@ def code_of(version: str, folder: Path) -> Path:
 )
 def test_clients_notice_nothing_of_an_upgrade(old: Path, tmp_path: Path):
     with own_database() as url:
-        environ = {"SVC_SECRET_KEY": SECRET} | (
-            {"SVC_DATABASE_URL": url} if url else {}
-        )
+        environ = {"SVC_SECRET_KEY": SECRET}
+        environ |= {"SVC_DATABASE_URL": url} if url else {}
         server = Activated(tmp_path / "server", content="", **environ)
         server.code = code_of(old.stem, tmp_path / "code")
         server.manage("restore", str(old))
