@@ -30,7 +30,7 @@ from meshmgmt.mesh.reach import Destination, Maps, Traffic, verdict
 from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.result import Dns
 from meshmgmt.mesh.snapshot import Resource
-from meshmgmt.meshstate import load, load_among, load_met, mesh_of
+from meshmgmt.meshstate.loading import load, load_among, load_met, mesh_of
 
 MOST: Final = 10
 """So many failures of a test are told."""

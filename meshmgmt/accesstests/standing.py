@@ -39,7 +39,7 @@ from meshmgmt.core.transactions import (
 )
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh
-from meshmgmt.meshstate import load_sides, mesh_of
+from meshmgmt.meshstate.loading import load_sides, mesh_of
 
 EVERY_SECONDS: Final = 10.0
 # Asked at the beginning and end of every write.

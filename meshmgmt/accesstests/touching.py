@@ -18,7 +18,7 @@ from meshmgmt.core.names import canonical
 from meshmgmt.core.queries import BATCH
 from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.mesh.extent import Extent
-from meshmgmt.meshstate import Touched, are_named, groups_of, routes_something
+from meshmgmt.meshstate.loading import Touched, are_named, groups_of, routes_something
 
 _WIDE: Final = (Account, Route, Router, NetworkResource)
 """What may be about any peers."""

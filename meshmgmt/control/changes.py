@@ -24,7 +24,7 @@ from meshmgmt.control.models import MapChange, PeerJob
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.reports import decisive_report
-from meshmgmt.meshstate import Touched
+from meshmgmt.meshstate.loading import Touched
 
 CHANNEL: Final = "meshmgmt_maps"
 """PostgreSQL notifies this channel of each new serial."""

@@ -23,7 +23,7 @@ from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import nothing, read_snapshot
 from meshmgmt.mesh import Mesh, NetworkMap, affected
 from meshmgmt.mesh.snapshot import Settings, Snapshot
-from meshmgmt.meshstate import Touched, load, mesh_of
+from meshmgmt.meshstate.loading import Touched, load, mesh_of
 
 _EMPTY: Final = Snapshot(settings=Settings(), peers={}, members={})
 

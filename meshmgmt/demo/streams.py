@@ -17,7 +17,7 @@ from meshmgmt.demo.people import DOMAIN
 from meshmgmt.inventory.models import NetworkResource, Peer, ResourceType
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.reach import Destination, Traffic, verdict
-from meshmgmt.meshstate import load
+from meshmgmt.meshstate.loading import load
 
 DAYS: Final = 6.5  # within the usual retention, and the week that the history covers
 FLOWS: Final = 1600

@@ -23,7 +23,7 @@ from meshmgmt.inventory.selectors import ACCESSIBLE, FEW, peer_rows, visible_pee
 from meshmgmt.mesh.graph import Neighbours, neighbours
 from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject
-from meshmgmt.meshstate import load, load_around, mesh_of
+from meshmgmt.meshstate.loading import load, load_around, mesh_of
 
 Read = Callable[[], Iterable[Finding]]
 

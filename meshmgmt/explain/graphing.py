@@ -8,7 +8,7 @@ from meshmgmt.core.errors import NotFound
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.graph import Edge, End, Graph, graph, subject_with
 from meshmgmt.mesh.shifts import Shifts, shifts
-from meshmgmt.meshstate import load, mesh_of
+from meshmgmt.meshstate.loading import load, mesh_of
 
 FOCUS: Final = "group, peer, resource or policy"
 # Pixels; lines bend between columns so far apart that labels of rules fit beside them.

@@ -23,7 +23,7 @@ from meshmgmt.mesh.reach import (
     verdict,
 )
 from meshmgmt.mesh.reasons import Subject
-from meshmgmt.meshstate import load_among, mesh_of
+from meshmgmt.meshstate.loading import load_among, mesh_of
 
 _WAYS: Final = {
     (True, "direct"): "allowed, directly",

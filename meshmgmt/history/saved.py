@@ -25,7 +25,7 @@ from meshmgmt.core.printable import counted
 from meshmgmt.history.past import account_after
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh, affected
-from meshmgmt.meshstate import load
+from meshmgmt.meshstate.loading import load
 from meshmgmt.plans.peers import told_anew
 
 FEW_PEERS: Final = 1000

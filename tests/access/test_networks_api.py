@@ -10,7 +10,7 @@ from groups.models import GroupResource
 from meshmgmt.access.models import Router
 from meshmgmt.core.queries import BATCH
 from meshmgmt.inventory.models import NetworkResource
-from meshmgmt.meshstate import load
+from meshmgmt.meshstate.loading import load
 from tests.access.bodies import policy, rule
 from tests.api_client import Api
 from tests.databases import few_parameters

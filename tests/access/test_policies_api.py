@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.access.rules import policies as policy_rules
 from meshmgmt.core.ids import new_id
-from meshmgmt.meshstate import load, load_around
+from meshmgmt.meshstate.loading import load, load_around
 from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
 from tests.factories import group_id, network, numbered, printer

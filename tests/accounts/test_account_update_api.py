@@ -9,7 +9,7 @@ from dns.services.zones import zones
 from groups.models import Group
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.core.context import account_id
-from meshmgmt.meshstate import load
+from meshmgmt.meshstate.loading import load
 from tests.api_client import Api
 from tests.factories import Trail, account_settings, peer
 from tests.resource_contract import Body, ok, refusal

@@ -14,7 +14,7 @@ import pytest
 
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import sso
-from meshmgmt.meshstate import load
+from meshmgmt.meshstate.loading import load
 from tests.control.agents import Agent, awaited, enrolled, until
 from tests.control.deployment import Deployment
 from tests.factories import account_settings

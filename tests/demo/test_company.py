@@ -31,7 +31,7 @@ from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.services.expiry import expire_logins
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.reach import Destination, Traffic, verdict
-from meshmgmt.meshstate import load
+from meshmgmt.meshstate.loading import load
 from tests import people
 from tests.demo import replay
 from tests.demo.test_seed import seed

@@ -41,7 +41,7 @@ from meshmgmt.mesh.snapshot import (
     Snapshot,
     Zone,
 )
-from meshmgmt.meshstate import load, load_among, load_around
+from meshmgmt.meshstate.loading import load, load_among, load_around
 from observability.metrics.instruments import REGISTRY
 from tests.api_client import Api
 from tests.databases import undone

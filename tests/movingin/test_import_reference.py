@@ -17,7 +17,7 @@ from groups.models import Group
 from meshmgmt.access.models import Policy
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.inventory.models import Peer
-from meshmgmt.meshstate import load
+from meshmgmt.meshstate.loading import load
 from meshmgmt.movingin.models import Copied
 from meshmgmt.movingin.source import Source
 from tests.api_client import Api

@@ -29,7 +29,7 @@ from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.env import Config
 from meshmgmt.explain.mapsize import observe_duration, observe_objects
 from meshmgmt.mesh import Mesh
-from meshmgmt.meshstate import load_among
+from meshmgmt.meshstate.loading import load_among
 from observability.debug import capture
 from observability.metrics import instruments
 
