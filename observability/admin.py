@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.management.base import CommandError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -15,6 +15,7 @@ from django.template.response import TemplateResponse
 
 from events.activities import Activity
 from events.audit.emission import audit_record
+from meshmgmt.adminsite.site import page
 from meshmgmt.api.permissions import check_page, may
 from meshmgmt.core import clock
 from meshmgmt.core.context import account_id
@@ -132,9 +133,7 @@ def _page(request: HttpRequest, form: LogLevelForm) -> TemplateResponse:
     points = history.read(settings.SVC.runtime_dir)
     found = status.collect(detail=False)
     changed = holding()
-    context: dict[str, Any] = {
-        **admin.site.each_context(request),
-        "title": "Metrics and checks",
+    facts = {
         "charts": [chart(points, *figure) for figure in _FIGURES],
         "columns": [
             f"{title} ({unit})" if unit else title for title, unit, _ in _FIGURES
@@ -150,7 +149,8 @@ def _page(request: HttpRequest, form: LogLevelForm) -> TemplateResponse:
         "changed_levels": changed,
         "form": form if may(request, "settings", Operation.UPDATE) else None,
     }
-    return TemplateResponse(request, "admin/observability/metrics.html", context)
+    template = "admin/observability/metrics.html"
+    return page(request, template, "Metrics and checks", facts)
 
 
 def _headline(found: status.Document) -> str:

@@ -8,7 +8,6 @@ from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
@@ -25,6 +24,7 @@ from dns.zonefile.changes import Diff
 from dns.zonefile.writer import as_zone_lines
 from events.models import AuditEvent
 from meshmgmt.adminsite import home
+from meshmgmt.adminsite.site import page
 from meshmgmt.core.context import current
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.mesh.snapshot import Record
@@ -134,15 +134,12 @@ def import_page(request: HttpRequest, zone_id: str) -> HttpResponse:
             planned = _planned(zone, form)
             if planned is not None:  # else it tells what is wrong
                 form = form.carrying()
-    facts = {"title": f"Import into {zone.domain}", "zone": zone, "form": form}
+    facts: dict[str, Any] = {"zone": zone, "form": form}
     if planned is not None:
         facts |= {"planned": planned, "lines": list(_lines(planned.diff))}
         facts |= {"shown": SHOWN, "shown_slice": f":{SHOWN}", "again": bool(form.files)}
-    return TemplateResponse(
-        request,
-        "admin/dns/zone/import.html",
-        {**admin.site.each_context(request), **facts},
-    )
+    title = f"Import into {zone.domain}"
+    return page(request, "admin/dns/zone/import.html", title, facts)
 
 
 def offer_undo(request: HttpRequest) -> None:

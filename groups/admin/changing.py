@@ -15,7 +15,6 @@ from django.contrib import admin, messages
 from django.contrib.admin import helpers
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -24,10 +23,10 @@ from groups.models import Group, GroupPeer
 from groups.selectors import static_groups
 from groups.services import Part, carry_out, plan
 from meshmgmt.adminsite.fields import OrderedListField
+from meshmgmt.adminsite.site import page
 from meshmgmt.core.printable import counted
 from meshmgmt.core.transactions import account_write
 
-TEMPLATE: Final = "admin/groups/changing.html"
 CHANGED_MEANWHILE: Final = (
     "somebody changed these peers or groups meanwhile: this is what would happen now"
 )
@@ -142,9 +141,7 @@ class _Page:
     def response(self) -> HttpResponse:
         """Return the page; one that was to be applied says why it was not."""
         late = "apply" in self.request.POST and self.complete
-        shown = {
-            **admin.site.each_context(self.request),
-            "title": self.deed.title,
+        facts = {
             "deed": self.deed,
             "opts": self.pages.opts,
             "form": self.form,
@@ -157,7 +154,7 @@ class _Page:
             "selected": self.request.POST.getlist(helpers.ACTION_CHECKBOX_NAME),
             "across": self.request.POST.get("select_across", "0"),
         }
-        return TemplateResponse(self.request, TEMPLATE, shown)
+        return page(self.request, "admin/groups/changing.html", self.deed.title, facts)
 
     def tell(self) -> None:
         """Say what was done, with ways to look at it."""

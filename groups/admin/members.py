@@ -1,6 +1,6 @@
 """The members of one group: a list to search and remove from, and ways to add more."""
 
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
 
@@ -18,11 +17,10 @@ from groups.models import Group
 from groups.rules import Candidate, Resolved, resolve
 from groups.services import Plan, carry_out, plan
 from meshmgmt.accounts.selectors import account_domain
+from meshmgmt.adminsite.site import page
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-
-PASTE: Final = "admin/groups/paste.html"
 
 
 class MemberList(GroupedPeerAdmin):
@@ -135,16 +133,16 @@ def _paste(request: HttpRequest, group_id: str) -> HttpResponse:
             if meant:
                 return _added(request, group, wanted)
             shown = {"resolved": resolved, "plan": wanted}
-    context = {
-        **admin.site.each_context(request),
-        "title": f"Add members to {group.name}",
+    facts = {
         "opts": Group._meta,
         "group": group,
         "form": form,
         "media": admin.site.get_model_admin(Peer).media,
         **shown,
     }
-    return TemplateResponse(request, PASTE, context)
+    return page(
+        request, "admin/groups/paste.html", f"Add members to {group.name}", facts
+    )
 
 
 def _is_meant(request: HttpRequest, resolved: Resolved, wanted: Plan) -> bool:

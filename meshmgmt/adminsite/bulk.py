@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import model_ngettext
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 
 from meshmgmt.adminsite import home, trail
+from meshmgmt.adminsite.site import page
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.transactions import account_write
 
@@ -77,8 +77,6 @@ class BulkAction:
         except ServiceError as error:
             refusal = error.message
         facts = {
-            **admin.site.each_context(request),
-            "title": self.label,
             "subtitle": _counted(pages, rows) if len(rows) != 1 else str(rows[0]),
             "opts": pages.opts,
             "media": pages.media,
@@ -90,7 +88,7 @@ class BulkAction:
             "checkbox": ACTION_CHECKBOX_NAME,
             "back": home.list_url(pages.model, {}),
         }
-        return TemplateResponse(request, TEMPLATE, facts)
+        return page(request, TEMPLATE, self.label, facts)
 
 
 def too_many() -> str:

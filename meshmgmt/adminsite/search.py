@@ -24,10 +24,9 @@ from django.db.models import (
 )
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.defaultfilters import capfirst
-from django.template.response import TemplateResponse
 from django.utils.http import urlencode
 
-from meshmgmt.adminsite import home, menu
+from meshmgmt.adminsite import home, menu, site
 from meshmgmt.adminsite.tokens import SecretPages, secret_in
 from meshmgmt.core.printable import printable
 
@@ -67,13 +66,8 @@ def page(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"hits": [asdict(hit) for hit in hits]})
     if pasted:
         return HttpResponseRedirect(pasted)
-    context = {
-        **admin.site.each_context(request),
-        "title": "Search",
-        "words": words,
-        "hits": search(request, words),
-    }
-    return TemplateResponse(request, "admin/search.html", context)
+    facts = {"words": words, "hits": search(request, words)}
+    return site.page(request, "admin/search.html", "Search", facts)
 
 
 def search(request: HttpRequest, words: str) -> list[Hit]:

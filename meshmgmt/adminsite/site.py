@@ -1,11 +1,13 @@
-"""The admin site, with our menu in place of Django's list of applications."""
+"""The admin site, with our menu in place of Django's list of applications, its pages."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+from django.contrib import admin
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import PasswordChangeView
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 
@@ -71,6 +73,14 @@ class Site(AdminSite):
                 "url": _url(entry),
             }
         return context
+
+
+def page(
+    request: HttpRequest, template: str, title: str, facts: dict[str, Any]
+) -> TemplateResponse:
+    """Return a page of our own in the frame of the site."""
+    context = {**admin.site.each_context(request), "title": title, **facts}
+    return TemplateResponse(request, template, context)
 
 
 def _place(request: HttpRequest) -> tuple[str, Entry] | None:

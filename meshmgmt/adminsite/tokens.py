@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import ServiceAdmin
+from meshmgmt.adminsite.site import page
 from meshmgmt.core import clock
 
 _SECRET: Final = re.compile(
@@ -84,14 +85,14 @@ class SecretPages(ServiceAdmin):
                 self.show_secret(request, f"The new secret of {instance}", secret)
                 return HttpResponseRedirect(home.list_url(self.model, {}))
             facts = {
-                **admin.site.each_context(request),
-                "title": f"Rotate {self.opts.verbose_name}",
                 "subtitle": str(instance),
                 "opts": self.opts,
                 "object": instance,
                 "back": home.object_url(instance),
             }
-            return TemplateResponse(request, "admin/rotate.html", facts)
+            return page(
+                request, "admin/rotate.html", f"Rotate {self.opts.verbose_name}", facts
+            )
 
         return self._refusals_as_messages(request, view)
 

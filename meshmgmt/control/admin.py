@@ -18,6 +18,7 @@ from meshmgmt.adminsite.fields import DurationField
 from meshmgmt.adminsite.filters import EndFilter
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import ServiceForm
+from meshmgmt.adminsite.site import page
 from meshmgmt.adminsite.tokens import TokenPages
 from meshmgmt.api.permissions import check_page, may
 from meshmgmt.control.checks import Unsendable
@@ -98,15 +99,15 @@ def jobs_page(request: HttpRequest, peer_id: str) -> HttpResponse:
         check_peer(peer)
     except ServiceError as error:
         refusal = error.message
-    facts: dict[str, Any] = {
-        **admin.site.each_context(request),
-        "title": f"Debug bundles of {peer.name}",
+    facts = {
         "peer": peer,
         "form": form if may(request, MODULE, Operation.CREATE) else None,
         "refusal": refusal,
         "jobs": shown_jobs(peer),
     }
-    return TemplateResponse(request, "admin/control/jobs.html", facts)
+    return page(
+        request, "admin/control/jobs.html", f"Debug bundles of {peer.name}", facts
+    )
 
 
 def shown_jobs(peer: Peer) -> list[dict[str, Any]]:
@@ -135,8 +136,6 @@ def map_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     except Unsendable as error:
         refusal = f"The peer is told nothing: {error}"
     facts = {
-        **admin.site.each_context(request),
-        "title": f"Network map of {peer.name}",
         "peer": peer,
         "standing": standing(peer, store.serial),
         "serial": store.serial,
@@ -145,7 +144,9 @@ def map_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
         "search": request.GET.get(SEARCH, ""),
         "parts": [_part(request, table) for table in found],
     }
-    return TemplateResponse(request, "admin/control/netmap.html", facts)
+    return page(
+        request, "admin/control/netmap.html", f"Network map of {peer.name}", facts
+    )
 
 
 def _part(request: HttpRequest, table: Table) -> dict[str, Any]:

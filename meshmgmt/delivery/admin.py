@@ -11,7 +11,6 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -26,6 +25,7 @@ from meshmgmt.access.admin.fields import ReadOnlyAdmin
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import ServiceForm
+from meshmgmt.adminsite.site import page
 from meshmgmt.adminsite.tokens import SecretPages
 from meshmgmt.core.errors import FieldError, ServiceError
 from meshmgmt.delivery.feeds import newest
@@ -241,9 +241,7 @@ class SubscriptionAdmin(SecretPages):
             talk = talk_with(subscription, last)
         elif request.method == "POST" and self._done(request, pk, form):
             return redirect("admin:delivery_sending", pk)
-        facts: dict[str, Any] = {
-            **self.admin_site.each_context(request),
-            "title": "Sending",
+        facts = {
             "subtitle": subscription.name,
             "subscription": subscription,
             "state": state_row(subscription),
@@ -252,7 +250,7 @@ class SubscriptionAdmin(SecretPages):
             "form": form if may_change else None,
             "media": self.media,
         }
-        return TemplateResponse(request, "admin/delivery/sending.html", facts)
+        return page(request, "admin/delivery/sending.html", "Sending", facts)
 
     def _done(self, request: HttpRequest, pk: str, form: ReplayForm) -> bool:
         """Do what was asked for; return False where the form is to be shown again."""

@@ -13,6 +13,7 @@ from dns.content import RECORD_TYPES
 from events.admin.here import Here
 from events.admin.names import Kinds, Names, Unclear, meant, suggestions
 from groups.models import GroupPeer
+from meshmgmt.adminsite.site import page
 from meshmgmt.api.permissions import check_page
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound, ServiceError
@@ -197,20 +198,11 @@ def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     check_page(request, "dns")
     with read_snapshot():
         config = peer_dns(peer_id)
-    title = f"DNS of {config.peer_name}"
-    return page(
-        request,
-        "admin/explain/peer.html",
-        title,
+    title, facts = (
+        f"DNS of {config.peer_name}",
         {"config": config, "record_limit": None},
     )
-
-
-def page(
-    request: HttpRequest, template: str, title: str, facts: dict[str, Any]
-) -> TemplateResponse:
-    context = {**admin.site.each_context(request), "title": title, **facts}
-    return TemplateResponse(request, template, context)
+    return page(request, "admin/explain/peer.html", title, facts)
 
 
 def _path(finding: Finding) -> str:

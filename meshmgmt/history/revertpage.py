@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from events.admin.changetable import change_table, mentioned_ids
@@ -13,6 +12,7 @@ from events.audit.reading import event_by_id, events_of_request
 from events.audit.specs import member_events
 from events.models import AuditEvent
 from meshmgmt.accounts.authority import viewer_of
+from meshmgmt.adminsite.site import page
 from meshmgmt.api.permissions import check_page
 from meshmgmt.api.plans import Plan
 from meshmgmt.core.errors import ServiceError
@@ -52,20 +52,15 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
         return HttpResponseRedirect(back)
     if seen and plan is not None:
         messages.warning(request, MOVED)
-    return TemplateResponse(
-        request,
-        "admin/history/revert.html",
-        {
-            **admin.site.each_context(request),
-            "title": "Take back",
-            "event": event,
-            "whole": whole,
-            "others": others,
-            "refusal": refusal,
-            "plan": plan,
-            "lines": [] if plan is None else _lines(request, plan),
-        },
-    )
+    facts = {
+        "event": event,
+        "whole": whole,
+        "others": others,
+        "refusal": refusal,
+        "plan": plan,
+        "lines": [] if plan is None else _lines(request, plan),
+    }
+    return page(request, "admin/history/revert.html", "Take back", facts)
 
 
 def _went_with_others(event: AuditEvent) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from django.contrib import admin
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -15,6 +14,7 @@ from django.urls import reverse
 from events.audit.reading import event_by_id, newest_of_request, span_of_request
 from events.models import AuditEvent
 from meshmgmt.adminsite import home
+from meshmgmt.adminsite.site import page
 from meshmgmt.api.permissions import check_page, may
 from meshmgmt.control.changes import newest_serial
 from meshmgmt.control.server.figures import Delivered, delivered
@@ -94,9 +94,8 @@ def saved_page(request: HttpRequest, event_id: str) -> TemplateResponse:
     facts = {**_facts(request, event), **_progress(event)}
     if home.is_renewal(request):
         return TemplateResponse(request, PART, facts)
-    site = admin.site.each_context(request)
-    facts |= {**site, "title": "Who has the change", "event": event}
-    return TemplateResponse(request, "admin/history/saved.html", facts)
+    facts["event"] = event
+    return page(request, "admin/history/saved.html", "Who has the change", facts)
 
 
 def saved_part(request: HttpRequest, request_id: str) -> dict[str, Any]:
