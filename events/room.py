@@ -37,7 +37,7 @@ def register() -> None:
         checks.register(check, checks.Tags.models)
     audited.register()
     homecards.register()
-    trail.register(Foresight())
+    trail.trails.add("events", Foresight())
     register_job("events.partitions", HOUR, partitions.make_ahead)
     register_job("events.retention", HOUR, streams.prune)
     for name, kept in ROLL_UPS.items():  # one that fails keeps no other from its sums
@@ -49,7 +49,7 @@ def register() -> None:
     # Not required: what is no event is answered, and no other host could do better.
     register_readiness_check("streams", citus.absence, required=False)
     modelmodules.assign("events", "events")
-    versions.register_state(newest)
+    versions.states.add("events", newest)
 
 
 def no_silent_changes(

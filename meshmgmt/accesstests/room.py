@@ -10,7 +10,7 @@ from meshmgmt.adminsite.home import Place
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules
 from meshmgmt.core.jobs import register_job
-from meshmgmt.explain.answers import contribute_findings
+from meshmgmt.explain.answers import further_findings
 from observability.registries import register_inventory
 
 
@@ -27,7 +27,7 @@ def register() -> None:
     standing.register()
     register_references()
     home.contribute(Place.ACCESS, "policies", failing_tests)
-    contribute_findings(selectors.findings)
+    further_findings.add("accesstests", selectors.findings)
     modelmodules.assign("policies", "accesstests")
     register_constraint(
         "an access test with this name exists already",

@@ -23,7 +23,7 @@ from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import clock, context, modelmodules, rooms
 from meshmgmt.core.jobs import HOUR, register_job
 from meshmgmt.core.queries import rows_with
-from meshmgmt.core.rooms import register_start_notice
+from meshmgmt.core.rooms import start_notices
 from observability.metrics.counting import by_state
 from observability.registries import InventoryRows, register_inventory
 
@@ -41,7 +41,7 @@ def register() -> None:
         # Whichever of the two is set up last finds the tables of both.
         rooms.after_migration(label, make_account)
     user_logged_in.connect(audit.record_sign_in, dispatch_uid="accounts.record_sign_in")
-    register_start_notice(start_notice)
+    start_notices.add("accounts", start_notice)
     register_job("wrong_passwords", HOUR, passwords.forget_wrong_passwords)
     register_job("ended_sessions", HOUR, SessionStore.clear_expired)
     modelmodules.assign("users", "accounts.user")

@@ -71,7 +71,7 @@ class BulkAction:
         # What it would do is found out by doing it, and undoing that.
         lines, refusal = [], ""
         try:
-            lines = trail.trail().foresee(
+            lines = trail.trails.only.foresee(
                 request, lambda: self._apply(pages, request, rows)
             )
         except ServiceError as error:

@@ -323,7 +323,7 @@ class ServiceAdmin(ListAdmin):
                 self.delete_model(request, instance)
 
         try:
-            lines = trail.trail().foresee(request, delete)
+            lines = trail.trails.only.foresee(request, delete)
         except ServiceError as error:
             return [], counts, set(), [error.message]
         return lines, counts, set(), []

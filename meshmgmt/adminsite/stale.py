@@ -12,7 +12,7 @@ from typing import Any
 from django import forms
 
 from meshmgmt.adminsite.fields import as_sent
-from meshmgmt.adminsite.trail import trail
+from meshmgmt.adminsite.trail import trails
 
 
 def marks(form: forms.BaseForm) -> dict[str, str]:
@@ -66,7 +66,7 @@ def renewed(now: forms.BaseForm, sent: str, names: list[str]) -> str:
 
 def refusal(form: forms.BaseForm, key: str) -> str:
     """Return what a page says above its fields when some were changed on both sides."""
-    who = trail().last_change(key)
+    who = trails.only.last_change(key)
     return (
         f"changed meanwhile{f' by {who}' if who else ''}: the fields marked below show"
         " your version; save again to keep it, or open the page anew to see theirs"

@@ -26,17 +26,8 @@ class Trail(Protocol):
         """
 
 
-_trail: Final = Registry[str, Trail]()
-
-
-def register(trail: Trail) -> None:
-    """Set who answers."""
-    _trail.add("trail", trail)
-
-
-def trail() -> Trail:
-    """Return who answers."""
-    return _trail.only
+trails: Final = Registry[str, Trail]()
+"""Who answers."""
 
 
 def tags_of(level: int | str, tags: str) -> str:

@@ -1,7 +1,7 @@
 """`?dry_run=true` and `X-Plan-Hash`: what a write would do, and doing just that.
 
 A dry run is the write itself, in its own transaction, which is then rolled back. What it
-did is told by the room that stands on all others; see `register`.
+did is told by the room that stands on all others; see `planners`.
 """
 
 import hashlib
@@ -53,12 +53,8 @@ class Planner(Protocol):
         """Return the plan of a write that does nothing."""
 
 
-_planners: Final = Registry[str, Callable[[ApiRequest], Planner]]()
-
-
-def register(make: Callable[[ApiRequest], Planner]) -> None:
-    """Set what plans one write, told its request."""
-    _planners.add("planner", make)
+planners: Final = Registry[str, Callable[[ApiRequest], Planner]]()
+"""What plans one write, told its request."""
 
 
 class PlanChanged(Conflict):
@@ -75,7 +71,7 @@ class _Planned(Condition):
     """Draws the plan of a write, and knows its hash."""
 
     def __init__(self, request: ApiRequest) -> None:
-        self._planner = _planners.only(request)
+        self._planner = planners.only(request)
         query = request.query_params.copy()
         # What is asked beside the write does not belong to it.
         for name in (PARAMETER, *QUESTION):

@@ -37,15 +37,9 @@ _UNCHANGED: Final = ("Cache-Control", "Content-Location", "ETag", "Expires", "Va
 
 _Key = tuple[str, ...]
 
-_state: Final = Registry[str, Callable[[], object]]()
-
-
-def register_state(read: Callable[[], object]) -> None:
-    """Set what tells, in one indexed query, the state of everything that is audited.
-
-    None stands for a state that cannot be told from others.
-    """
-    _state.add("state", read)
+states: Final = Registry[str, Callable[[], object]]()
+"""What tells, in one indexed query, the state of everything that is audited; None stands
+for one that cannot be told from others."""
 
 
 def etag_of(body: bytes) -> str:
@@ -136,7 +130,7 @@ class ConditionalRead:
         if self._beside is None:
             return None
         # The query that found the token may have read it along.
-        state = self._read_already or _state.only()
+        state = self._read_already or states.only()
         if state is not None:
             self._at = (state, self._beside)
         answer = _memory.get(self._key, self._at)

@@ -13,13 +13,9 @@ from meshmgmt.core.registry import Registry
 At = Callable[[datetime], AbstractContextManager[None]]
 
 PARAMETER: Final = "at"
-_at: Final = Registry[str, At]()
+accounts_at: Final = Registry[str, At]()
+"""What shows the account as it was at a moment, for a block of reads."""
 _moment: ContextVar[datetime | None] = ContextVar("shown_moment", default=None)
-
-
-def register(at: At) -> None:
-    """Set what shows the account as it was at a moment, for a block of reads."""
-    _at.add(PARAMETER, at)
 
 
 def account_at(text: str) -> AbstractContextManager[None]:
@@ -53,7 +49,7 @@ def moment_of(text: str) -> datetime:
 
 @contextmanager
 def _shown(moment: datetime) -> Iterator[None]:
-    with _at.only(moment):
+    with accounts_at.only(moment):
         token = _moment.set(moment)
         try:
             yield

@@ -9,7 +9,11 @@ from django.db.models.signals import post_migrate
 
 from meshmgmt.core.registry import Registry
 
-_notices: Final = Registry[Callable[[], str], Callable[[], str]]()
+start_notices: Final = Registry[str, Callable[[], str]]()
+"""What returns a text to print when a server starts, "" for none.
+
+It stands beside the logs, so it may hold what must never be logged.
+"""
 
 
 class Room(AppConfig):
@@ -27,16 +31,3 @@ def after_migration(label: str, receiver: Callable[..., None]) -> None:
         sender=apps.get_app_config(label),
         dispatch_uid=f"{receiver.__module__}.{receiver.__name__}.{label}",
     )
-
-
-def register_start_notice(notice: Callable[[], str]) -> None:
-    """Add a function that returns a text to print when a server starts, "" for none.
-
-    Beside its logs, so it may hold what must never be logged.
-    """
-    _notices.add(notice, notice)
-
-
-def start_notices() -> list[str]:
-    """Return the texts to print now."""
-    return [text for notice in _notices if (text := notice())]

@@ -25,9 +25,8 @@ from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.meshstate.loading import load, load_around, mesh_of
 
-Read = Callable[[], Iterable[Finding]]
-
-_further: Final = Registry[Read, Read]()
+further_findings: Final = Registry[str, Callable[[], Iterable[Finding]]]()
+"""What higher rooms find, of codes at the end of the catalogue."""
 
 
 class Sight:
@@ -104,12 +103,8 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
 
 def account_findings() -> list[Finding]:
     """Return what is odd in the account, in the order of the catalogue."""
-    return [*lint(mesh_of(load)), *(each for read in _further for each in read())]
-
-
-def contribute_findings(read: Read) -> None:
-    """Add what a higher room finds, of codes at the end of the catalogue."""
-    _further.add(read, read)
+    further = (finding for read in further_findings.values() for finding in read())
+    return [*lint(mesh_of(load)), *further]
 
 
 def accessible_peer_rows(viewer: User, peer_id: str) -> list[Row]:

@@ -5,4 +5,4 @@ from meshmgmt.history.past import account_at
 
 
 def register() -> None:
-    history.register(account_at)
+    history.accounts_at.add("history", account_at)

@@ -5,4 +5,4 @@ from meshmgmt.plans.planner import planner_of
 
 
 def register() -> None:
-    plans.register(planner_of)
+    plans.planners.add("plans", planner_of)

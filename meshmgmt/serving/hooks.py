@@ -124,8 +124,9 @@ def print_notices() -> None:
     """Say on standard output what rooms have to say at a start."""
     from meshmgmt.core.rooms import start_notices  # noqa: PLC0415 - needs the rooms
 
-    for text in start_notices():
-        sys.stdout.write(f"{text}\n")
+    for notice in start_notices.values():
+        if text := notice():
+            sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 

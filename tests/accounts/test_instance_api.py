@@ -167,7 +167,7 @@ def test_code_belongs_to_this_deployment(settings: Any):
 def test_server_prints_the_code_while_there_is_no_owner(settings: Any):
     person("user")
     assert setup_code() in start_notice()
-    assert start_notice() in start_notices()
+    assert start_notice in start_notices.values()
     settings.SVC = dataclasses.replace(
         settings.SVC, oidc_issuer="https://idp.test", oidc_owner="ann@mesh.dev"
     )
