@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import Model
 
 from events.activities import Activity
@@ -30,6 +29,7 @@ from meshmgmt.control.changes import changes_since, newest_serial
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import SYSTEM
 from meshmgmt.core.errors import Conflict
+from meshmgmt.core.queries import fetched
 from meshmgmt.core.transactions import (
     account_write,
     queued_write,
@@ -171,10 +171,8 @@ def _is_whole(**kwargs: Any) -> bool:
 
 
 def _looked() -> int | None:
-    with connection.cursor() as cursor:
-        cursor.execute(_SERIAL)
-        row = cursor.fetchone()
-    return row[0] if row else None
+    rows = fetched(_SERIAL)
+    return rows[0][0] if rows else None
 
 
 def _touched_since(serial: int) -> tuple[int, list[AccessTest]]:

@@ -29,6 +29,7 @@ from meshmgmt.backup.schema import EVENT_TABLES, Table, reset_sequences, tables
 from meshmgmt.control import changes
 from meshmgmt.core import clock, context, runtime
 from meshmgmt.core.errors import first_line
+from meshmgmt.core.queries import execute
 from meshmgmt.core.transactions import account_write, read_snapshot
 from meshmgmt.env import PROGRAM
 from meshmgmt.serving.leadership import Leadership
@@ -275,8 +276,7 @@ def _fill(archive: Archive, found: list[Table], watched: Watched) -> None:
 def _lift_limit() -> None:
     """Let statements of this transaction last longer than those of requests may."""
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL statement_timeout = 0")
+        execute("SET LOCAL statement_timeout = 0")
 
 
 def _keep_days() -> None:
@@ -286,5 +286,4 @@ def _keep_days() -> None:
     """
     if connection.vendor == "postgresql":
         names = ", ".join(stream.table for stream in STREAMS.values())
-        with connection.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
+        execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")

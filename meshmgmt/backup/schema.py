@@ -23,7 +23,7 @@ from events.streams import partitions
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.backup.archive import CHUNK, BackupError, Content, Sum, Watched, chunks
 from meshmgmt.core.migrating import Executor
-from meshmgmt.core.queries import insert_rows
+from meshmgmt.core.queries import columns_of, execute, insert_rows
 
 Heads = Mapping[str, str]
 """Name of the newest migration by the label of its app."""
@@ -123,10 +123,8 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(field.column for field in self._fields())
-
-    def _fields(self) -> list[Any]:
-        return list(self.model._meta.concrete_fields)
+        fields = self.model._meta.concrete_fields
+        return tuple(field.column or "" for field in fields)
 
     def count(self) -> int:
         return self._rows().count()
@@ -136,7 +134,7 @@ class Table:
 
     def lines(self) -> Iterator[bytes]:
         """Yield the rows in an order that both kinds of database agree upon."""
-        names = [field.attname for field in self._fields()]
+        names = columns_of(self.model)
         rows = self._rows().order_by(*self._order()).values_list(*names)
         option = orjson.OPT_UTC_Z | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
         counted = self.name in _STREAM_OF and _ARRIVAL in names
@@ -149,10 +147,8 @@ class Table:
         key = self.model._meta.pk
         assert key is not None
         if stream := _STREAM_OF.get(self.name):
-            return [
-                stream.time_field,
-                "id",
-            ]  # as the index has them, in every collation
+            # As the index has them, in every collation.
+            return [stream.time_field, "id"]
         if connection.vendor == "postgresql" and key.get_internal_type() in _TEXTS:
             # By bytes, as SQLite sorts: the order of the lines is part of their sum.
             return [Collate(key.name, "C")]
@@ -167,13 +163,11 @@ class Table:
 
     def clear(self) -> None:
         table = connection.ops.quote_name(self.name)
-        with connection.cursor() as cursor:
-            cursor.execute(f"DELETE FROM {table}")  # noqa: S608 - our name
+        execute(f"DELETE FROM {table}")  # noqa: S608 - our name
 
     def insert(self, rows: Iterable[list[Any]]) -> None:
         """Insert rows as they were read from lines, in the running transaction."""
-        read = [_reader(field) for field in self._fields()]
-        names = [field.attname for field in self._fields()]
+        read = [_reader(field) for field in self.model._meta.concrete_fields]
         stream = _STREAM_OF.get(self.name)
         on_sqlite = stream is not None and connection.vendor == "sqlite"
         for found in chunks(rows):
@@ -181,7 +175,7 @@ class Table:
                 partitions.ensure(stream, self._days(stream, found))
             insert_rows(
                 self.model,
-                names,
+                columns_of(self.model),
                 [
                     tuple(one(value) for one, value in zip(read, row, strict=True))
                     for row in (self._numbered(found) if on_sqlite else found)
@@ -190,7 +184,7 @@ class Table:
 
     def _numbered(self, rows: list[list[Any]]) -> list[list[Any]]:
         """Give what was never counted numbers below all others: SQLite's key has none."""
-        names = [field.attname for field in self._fields()]
+        names = columns_of(self.model)
         if _ARRIVAL not in names:
             return rows
         position = names.index(_ARRIVAL)
@@ -226,9 +220,8 @@ def reset_sequences(found: Iterable[Table]) -> None:
     )
     if connection.vendor == "postgresql":
         statements += [_arrivals_to_come(stream) for stream in STREAMS.values()]
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
+    for statement in statements:
+        execute(statement)
 
 
 def _arrivals_to_come(stream: Stream) -> str:

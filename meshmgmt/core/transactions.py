@@ -22,6 +22,7 @@ from django.dispatch import Signal
 from meshmgmt.core import locks
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.locks import BUSY, LOCK_SECONDS, Lane
+from meshmgmt.core.queries import execute, fetched
 
 # Any fixed number will do, as long as nothing else in the database uses it.
 LOCK_KEY: Final = 0x6D657368
@@ -287,9 +288,7 @@ def _advisory_lock(patience: float) -> Iterator[None]:
 
 def _holder() -> object:
     """Return which transaction holds the lock; another one means that it moves."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(_HOLDER, [LOCK_KEY])
-        return cursor.fetchone()
+    return fetched(_HOLDER, [LOCK_KEY])
 
 
 @contextmanager
@@ -333,14 +332,12 @@ def sqlite_patience(seconds: float) -> Iterator[None]:
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
         return
-    with connection.cursor() as cursor:
-        usual = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
-        cursor.execute(f"PRAGMA busy_timeout = {max(0, round(seconds * 1000))}")
+    [(usual,)] = fetched("PRAGMA busy_timeout")
+    execute(f"PRAGMA busy_timeout = {max(0, round(seconds * 1000))}")
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"PRAGMA busy_timeout = {usual}")
+        execute(f"PRAGMA busy_timeout = {usual}")
 
 
 @contextmanager
@@ -356,10 +353,10 @@ def read_snapshot(*, temporary: bool = False) -> Iterator[None]:
         yield
         return
     if connection.vendor == "postgresql":
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             mode = "" if temporary else ", READ ONLY"
             # Before any query, or PostgreSQL refuses.
-            cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{mode}")
+            execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{mode}")
             yield
         return
     # First of all: connecting sets the mode to that of the settings.
