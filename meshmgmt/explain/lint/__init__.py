@@ -1,16 +1,12 @@
 """Findings about a DNS configuration that is valid but unlikely to be meant."""
 
-from collections.abc import Callable, Iterator
+from typing import Final
 
 from meshmgmt.explain.lint import nameservers, peers, zones
 from meshmgmt.explain.lint.finding import CATALOGUE, Facts, Finding
 from meshmgmt.mesh import Mesh
 
-_RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
-    *zones.RULES,
-    *nameservers.RULES,
-    *peers.RULES,
-)
+_RULES: Final = (*zones.RULES, *nameservers.RULES, *peers.RULES)
 
 
 def lint(mesh: Mesh) -> list[Finding]:

@@ -1,7 +1,8 @@
 """Lint rules about nameserver groups and the groups DNS refers to."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Final
 
 from meshmgmt.core.names import MAX_OCTETS, ancestors, is_subdomain, quoted
 from meshmgmt.core.printable import counted
@@ -85,15 +86,13 @@ def empty_groups(facts: Facts) -> Iterator[Finding]:
             users[group_id].append(item.name)
     for group_id in sorted(users):
         if not facts.has_members(group_id):
-            group, names = (
-                group_of(facts.snapshot, group_id),
-                ", ".join(users[group_id][:3]),
-            )
+            group = group_of(facts.snapshot, group_id)
+            names = ", ".join(users[group_id][:3])
             text = f"group {group.name} has no peers, but {names} is meant for it"
             yield Finding("group_empty", group, text)
 
 
-RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+RULES: Final = (
     shadowed,
     overlaid,
     too_long,

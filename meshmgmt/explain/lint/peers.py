@@ -1,7 +1,8 @@
 """Lint rules about what peers get together; findings cover many peers each."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Final
 
 from meshmgmt.core.names import MAX_OCTETS, is_too_long
 from meshmgmt.core.printable import counted
@@ -156,7 +157,7 @@ def too_long(facts: Facts) -> Iterator[Finding]:
         yield Finding("name_too_long", ACCOUNT, text)
 
 
-RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+RULES: Final = (
     primaries,
     unmanaged_with_zones,
     search_domains,

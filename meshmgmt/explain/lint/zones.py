@@ -1,7 +1,8 @@
 """Lint rules about zones and their records."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Final
 
 from meshmgmt.core.names import (
     MAX_OCTETS,
@@ -169,7 +170,7 @@ def _examples(names: list[str]) -> str:
     return f"{names[0]}{more}"
 
 
-RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+RULES: Final = (
     shadowed,
     overlaps_peer_domain,
     without_peers,
