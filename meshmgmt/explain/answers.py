@@ -12,7 +12,7 @@ from meshmgmt.core.registry import Registry
 from meshmgmt.core.resources import Row
 from meshmgmt.explain.lint import lint
 from meshmgmt.explain.lint.finding import Finding
-from meshmgmt.explain.mapsize import observe_all_maps, observe_map
+from meshmgmt.explain.mapsize import ALL_DURATION, observe_map
 from meshmgmt.explain.reaching import peer_labelled
 from meshmgmt.explain.resolution.explain import explain
 from meshmgmt.explain.resolution.model import Explanation, QueryError, hidden_peer
@@ -72,7 +72,7 @@ def all_peer_dns() -> Iterator[PeerDns]:
         # Without what the caller does between two of them.
         total += seconds
         yield config
-    observe_all_maps(seconds=total)
+    ALL_DURATION.observe(total * 1000)
 
 
 def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explanation:

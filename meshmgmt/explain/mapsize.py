@@ -16,12 +16,13 @@ _warned: Final[dict[str, float]] = {}
 """When this process last saw a warning about a peer: most need no look at the file."""
 
 _LOG: Final = logging.getLogger(__name__)
-_DURATION: Final = instruments.histogram(
+DURATION: Final = instruments.histogram(
     "management.account.get.peer.network.map.duration.ms"
 )
-_ALL_DURATION: Final = instruments.histogram(
+ALL_DURATION: Final = instruments.histogram(
     "management.account.update.account.peers.duration.ms"
 )
+"""Of one computation of every peer's configuration, reading included."""
 _OBJECTS: Final = instruments.histogram("management.account.network.map.object.count")
 
 
@@ -30,13 +31,8 @@ def observe_map(config: PeerDns, *, seconds: float) -> None:
 
     The warning comes once per peer and hour, whichever worker computes it.
     """
-    observe_duration(seconds=seconds)
+    DURATION.observe(seconds * 1000)
     observe_objects(config.peer_id, config.object_count)
-
-
-def observe_duration(*, seconds: float) -> None:
-    """Measure a map that took `seconds`."""
-    _DURATION.observe(seconds * 1000)
 
 
 def observe_objects(peer_id: str, count: int) -> None:
@@ -49,11 +45,6 @@ def observe_objects(peer_id: str, count: int) -> None:
             NETWORK_MAP_GUIDANCE,
             extra={"peer_id": peer_id, "objects": count},
         )
-
-
-def observe_all_maps(*, seconds: float) -> None:
-    """Measure one computation of every peer's configuration, reading included."""
-    _ALL_DURATION.observe(seconds * 1000)
 
 
 def _not_warned_lately(peer_id: str) -> bool:

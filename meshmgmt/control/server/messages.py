@@ -27,7 +27,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.env import Config
-from meshmgmt.explain.mapsize import observe_duration, observe_objects
+from meshmgmt.explain.mapsize import DURATION, observe_objects
 from meshmgmt.mesh import Mesh
 from meshmgmt.meshstate.loading import load_among
 from observability.debug import capture
@@ -161,7 +161,7 @@ class Messages:
         """Measure how long a map takes, and of one in each batch how much it holds."""
         begun = time.perf_counter()
         message = make(peer_id)
-        observe_duration(seconds=time.perf_counter() - begun)
+        DURATION.observe((time.perf_counter() - begun) * 1000)
         if message is not None and (self._samples or len(message) > _LARGE):
             self._samples = False
             found = pb.SyncResponse.FromString(message).NetworkMap
