@@ -1,4 +1,4 @@
-"""Finds the objects that people name on the command line."""
+"""Finds the zone that people name on the command line."""
 
 from contextlib import suppress
 
@@ -8,14 +8,7 @@ from dns.content import stored_form
 from dns.models import Zone
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.names import InvalidNameError, canonical
-from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.selectors import only_one, peer_known_as
-
-
-def find_peer(reference: str) -> Peer:
-    """Return the peer with this id, name, DNS label or address. Raises CommandError."""
-    with clear_errors():
-        return peer_known_as(reference)
+from meshmgmt.inventory.selectors import only_one
 
 
 def find_zone(reference: str) -> Zone:

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from dns.management.objects import find_peer
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.rendering import render
 from meshmgmt.control.services import sso
 from meshmgmt.core.history import account_at
+from meshmgmt.inventory.selectors import peer_known_as
 
 
 class Command(BaseCommand):
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         store = MapStore(serving=False)
         sso.asked_keys_location()  # or the map would hold the guess
         with clear_errors(), account_at(options["at"]):
-            peer_id = find_peer(options["peer"]).pk
+            peer_id = peer_known_as(options["peer"]).pk
             store.refresh()
             try:
                 if options["json"]:

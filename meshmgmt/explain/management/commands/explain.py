@@ -8,7 +8,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from dns.content import RECORD_TYPES
-from dns.management.objects import find_peer
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.history import account_at
 from meshmgmt.core.printable import printable
@@ -17,6 +16,7 @@ from meshmgmt.explain.answers import name_explanation
 from meshmgmt.explain.api.serializers import ExplanationSerializer
 from meshmgmt.explain.live import LiveAnswer, ask_all
 from meshmgmt.explain.resolution.render import render
+from meshmgmt.inventory.selectors import peer_known_as
 
 
 class Command(BaseCommand):
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             raise CommandError("--live asks servers as they are now, not --at a moment")
         with clear_errors(), account_at(options["at"]), read_snapshot():
             explanation = name_explanation(
-                find_peer(options["peer"]).pk, options["name"], options["type"]
+                peer_known_as(options["peer"]).pk, options["name"], options["type"]
             )
         answers = (
             ask_all(explanation.outcome, explanation.type) if options["live"] else None
