@@ -82,9 +82,10 @@ class ModulePermission(BasePermission):
         if user is None:
             return False
         check_active(user)
-        scope = getattr(request.auth, "scope", "")
-        if scope:
-            return _scope_allows(scope, view)
+        if scope := getattr(request.auth, "scope", ""):
+            if scope in getattr(view, "token_scopes", ()):
+                return True
+            raise Forbidden(f"permission denied: this token is only for {scope}")
         module = getattr(view, "module", None)
         if module is not None and request.method not in getattr(
             view, "open_methods", ()
@@ -93,12 +94,6 @@ class ModulePermission(BasePermission):
             usual = OPERATIONS.get(request.method or "GET", Operation.READ)
             check_allowed(user, module, getattr(view, "operation", None) or usual)
         return True
-
-
-def _scope_allows(scope: str, view: View) -> bool:
-    if scope in getattr(view, "token_scopes", ()):
-        return True
-    raise Forbidden(f"permission denied: this token is only for {scope}")
 
 
 class Public(BasePermission):

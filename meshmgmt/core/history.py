@@ -1,7 +1,7 @@
 """Looking at the account as it was; the room that can do it registers itself."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Final
@@ -18,14 +18,24 @@ accounts_at: Final = Registry[str, At]()
 _moment: ContextVar[datetime | None] = ContextVar("shown_moment", default=None)
 
 
-def account_at(text: str) -> AbstractContextManager[None]:
+@contextmanager
+def account_at(text: str) -> Iterator[None]:
     """Let a block of reads see the account as it was at a moment (RFC 3339).
 
     An empty text is now.
     Raises BadRequest for a text that is no such moment, InvalidArgument for one that
     the trail does not reach back to, or that does not lie in the past.
     """
-    return _shown(moment_of(text)) if text else nullcontext()
+    if not text:
+        yield
+        return
+    moment = moment_of(text)
+    with accounts_at.only(moment):
+        token = _moment.set(moment)
+        try:
+            yield
+        finally:
+            _moment.reset(token)
 
 
 def moment_of(text: str) -> datetime:
@@ -45,16 +55,6 @@ def moment_of(text: str) -> datetime:
         raise BadRequest(
             f"{PARAMETER}: must be a time as RFC 3339 writes it"
         ) from error
-
-
-@contextmanager
-def _shown(moment: datetime) -> Iterator[None]:
-    with accounts_at.only(moment):
-        token = _moment.set(moment)
-        try:
-            yield
-        finally:
-            _moment.reset(token)
 
 
 def is_past() -> bool:
