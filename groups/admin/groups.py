@@ -211,8 +211,8 @@ class GroupAdmin(ServiceAdmin):
         """Keep `All`."""
         return super().has_delete_permission(request, obj) and not (obj and obj.is_all)
 
-    def delete_object(self, instance: Group) -> None:
-        group_delete(group_id=instance.pk)
+    def delete_model(self, request: HttpRequest, obj: Group) -> None:
+        group_delete(group_id=obj.pk)
 
     @admin.display(description="peers", ordering="number_of_peers")
     def peers_count(self, group: Any) -> SafeString:

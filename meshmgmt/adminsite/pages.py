@@ -178,7 +178,7 @@ class ServiceAdmin(ListAdmin):
     """Pages of one model; writes go through its services.
 
     A subclass names a `ServiceForm` as `form`; where that has no `resource`, it overrides
-    `delete_object`, and `set_enabled` if that is among `bulk`.
+    `delete_model`, and `set_enabled` if that is among `bulk`.
     """
 
     bulk: Sequence[BulkAction] = ()
@@ -301,10 +301,6 @@ class ServiceAdmin(ListAdmin):
         given = super().get_formset_kwargs(request, obj, inline, prefix)
         return {**given, **part_asked(request)}
 
-    def delete_object(self, instance: Any) -> None:
-        """Delete through the service. Raises ServiceError."""
-        self.form.resource.delete(instance.pk)
-
     def too_many(self, number: int) -> str:
         """Say that so many rows are too many to be deleted at once, "" if they are not."""
         return bulk.too_many() if number > bulk.MOST else ""
@@ -334,8 +330,8 @@ class ServiceAdmin(ListAdmin):
         """Do nothing: the form's service wrote the object."""
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Delete one object."""
-        self.delete_object(obj)
+        """Delete one object through its service. Raises ServiceError."""
+        self.form.resource.delete(obj.pk)
 
     def delete_queryset(
         self, request: HttpRequest, queryset: models.QuerySet[Any]

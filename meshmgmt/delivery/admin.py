@@ -337,9 +337,9 @@ class SubscriptionAdmin(SecretPages):
     def set_enabled(self, instance: Any, *, enabled: bool) -> None:
         subscription_update(subscription_id=instance.pk, changes={"enabled": enabled})
 
-    def delete_object(self, instance: Subscription) -> None:
+    def delete_model(self, request: HttpRequest, obj: Subscription) -> None:
         """Delete a subscription with its dead letters."""
-        subscription_delete(subscription_id=instance.pk)
+        subscription_delete(subscription_id=obj.pk)
 
 
 @admin.register(DeadLetter)

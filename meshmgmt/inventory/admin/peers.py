@@ -253,8 +253,8 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         """Lead back to the peer."""
         return HttpResponseRedirect(home.object_url(obj))
 
-    def delete_object(self, instance: Peer) -> None:
-        peer_delete(peer_id=instance.pk)
+    def delete_model(self, request: HttpRequest, obj: Peer) -> None:
+        peer_delete(peer_id=obj.pk)
 
     @admin.display(description="set on the machine")
     def flags(self, peer: Peer) -> str:
