@@ -7,13 +7,7 @@ from dns.models import SINGLE_ROW, DnsSettings, NameserverGroup, Record, Zone
 from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import MemberKey, objects_by_id
-from events.audit.specs import (
-    AuditSpec,
-    MemberEvent,
-    MemberRule,
-    Meta,
-    written,
-)
+from events.audit.specs import AuditSpec, MemberEvent, MemberRule, Meta, written
 from groups.models import Group
 from meshmgmt.core.context import account_id
 from meshmgmt.core.resources import column_values

@@ -237,9 +237,7 @@ if SVC.database_replica_url:
     DATABASES["replica"] = _postgresql(SVC.database_replica_url)
     # Requests wait for it, and do as well without.
     DATABASES["replica"]["OPTIONS"].setdefault("connect_timeout", 2)
-CACHES = {
-    "default": {"BACKEND": "django_prometheus.cache.backends.locmem.LocMemCache"},
-}
+CACHES = {"default": {"BACKEND": "django_prometheus.cache.backends.locmem.LocMemCache"}}
 
 LOGGING_CONFIG = "observability.logs.handlers.configure_django"
 LOGGING = {"version": 1}  # what is configured comes from SVC; empty would skip the call

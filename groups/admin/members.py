@@ -165,10 +165,7 @@ def _added(request: HttpRequest, group: Group, done: Plan) -> HttpResponse:
     [part] = done.parts
     pages = admin.site.get_model_admin(Peer)
     text = format_html(
-        "{} joined {}, {} were in it.",
-        len(part.changing),
-        group_link(group),
-        part.same,
+        "{} joined {}, {} were in it.", len(part.changing), group_link(group), part.same
     )
     pages.message_user(request, text, messages.SUCCESS)
     return HttpResponseRedirect(members_path(group))

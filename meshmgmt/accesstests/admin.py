@@ -216,8 +216,5 @@ def failing_tests(request: HttpRequest) -> Iterator[Figure | Line]:
     failing = AccessTest.objects.filter(StandingFilter.states()[FAILING])
     for test in failing.order_by("-enforce", "id")[:_SHOWN]:
         yield Line(
-            test.name,
-            test.failures[0]["because"],
-            home.object_url(test),
-            tone=Tone.BAD,
+            test.name, test.failures[0]["because"], home.object_url(test), tone=Tone.BAD
         )

@@ -78,9 +78,7 @@ class AccessTestRequestSerializer(ObjectSerializer):
     destination = AccessTestDestinationSerializer(source="*")
     protocol = _one_of(PROTOCOLS, required=False, default=PROTOCOLS[0])
     port = WholeNumberField(
-        required=False,
-        allow_null=True,
-        help_text="Of tcp or udp; none, null or 0: all",
+        required=False, allow_null=True, help_text="Of tcp or udp; none, null or 0: all"
     )
     expect = _one_of(EXPECTATIONS)
     record_type = _one_of(RECORD_TYPES, required=False, default=RECORD_TYPES[0])

@@ -147,11 +147,7 @@ def _routed(
 
 
 def _why(
-    mesh: Mesh,
-    test: AccessTest,
-    source: str,
-    destination: Destination,
-    others: Maps,
+    mesh: Mesh, test: AccessTest, source: str, destination: Destination, others: Maps
 ) -> str:
     """Return why a source does not keep the promise, "" if it does."""
     traffic, reach = Traffic(test.protocol, test.port), test.expect == REACH

@@ -282,10 +282,7 @@ def state_figures(
 
 
 def bounded_figure(
-    label: str,
-    rows: QuerySet[Any],
-    url: str,
-    tone: Tone = Tone.NONE,
+    label: str, rows: QuerySet[Any], url: str, tone: Tone = Tone.NONE
 ) -> Figure:
     """Return how many rows there are, counted up to `MOST_COUNTED`."""
     number = rows.order_by().values("pk")[:MOST_COUNTED].count()

@@ -192,10 +192,7 @@ _UNABLE: Final = (
         ("permission denied for",),
         "the role of the database may not do this: let it own the database",
     ),
-    (
-        _BUSY,
-        "other writes take too long at this moment: try again",
-    ),
+    (_BUSY, "other writes take too long at this moment: try again"),
     (
         ("statement timeout",),
         "the database took too long to answer this: ask for less, or try again",

@@ -27,11 +27,7 @@ from meshmgmt.demo.byname import ids_of
 from meshmgmt.demo.story import Story
 from meshmgmt.inventory.addresses import hosts
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services.peers import (
-    no_free_address,
-    peer_delete,
-    peer_update,
-)
+from meshmgmt.inventory.services.peers import no_free_address, peer_delete, peer_update
 
 DOMAIN: Final = "halden.internal"
 MARK: Final = "HR"

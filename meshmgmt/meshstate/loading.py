@@ -114,10 +114,7 @@ def load_around(
 
 
 def load_among(
-    peer_ids: Collection[str],
-    *,
-    groups: Collection[str] = (),
-    routers: bool = False,
+    peer_ids: Collection[str], *, groups: Collection[str] = (), routers: bool = False
 ) -> Snapshot:
     """Read what decides between a few peers and the members of groups.
 

@@ -104,11 +104,7 @@ def _counterpart(kind: str, row: Row, ids: Ids) -> str:
 
 
 def _compare(
-    kind: str,
-    row: Row,
-    ours: Row | None,
-    texts: Mapping[str, str],
-    found: Comparison,
+    kind: str, row: Row, ours: Row | None, texts: Mapping[str, str], found: Comparison
 ) -> None:
     old, name = str(row["id"]), _name(row)
     if ours is None and _is_skipped(kind, row):

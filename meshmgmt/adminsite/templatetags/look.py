@@ -66,6 +66,5 @@ def _cell(html: str, header: dict[str, Any]) -> str:
 def _label(header: dict[str, Any]) -> SafeString:
     is_checkbox = "action-checkbox" in header["class_attrib"]
     return format_html(
-        ' data-label="{}"',
-        "" if is_checkbox else look.spelt(capfirst(header["text"])),
+        ' data-label="{}"', "" if is_checkbox else look.spelt(capfirst(header["text"]))
     )

@@ -244,9 +244,7 @@ class ReachSerializer(AnswerSerializer):
         help_text="`direct`, `routed`, or null: no way",
     )
     via = ArrayField(
-        source="verdict.via",
-        child=ViaSerializer(),
-        help_text="All must let it through",
+        source="verdict.via", child=ViaSerializer(), help_text="All must let it through"
     )
     because = ArrayField(source="verdict.because", child=BecauseSerializer())
     obstacles = ArrayField(

@@ -92,11 +92,4 @@ def empty_groups(facts: Facts) -> Iterator[Finding]:
             yield Finding("group_empty", group, text)
 
 
-RULES: Final = (
-    shadowed,
-    overlaid,
-    too_long,
-    without_peers,
-    repeated,
-    empty_groups,
-)
+RULES: Final = (shadowed, overlaid, too_long, without_peers, repeated, empty_groups)
