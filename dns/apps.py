@@ -1,8 +1,8 @@
 """Django application of DNS."""
 
-from meshmgmt.core import rooms
+from django.apps import AppConfig
 
 
-class DnsConfig(rooms.Room):
+class DnsConfig(AppConfig):
     name = "dns"
     verbose_name = "DNS"

@@ -1,8 +1,8 @@
 """Django application of access tests: promises about who reaches what."""
 
-from meshmgmt.core import rooms
+from django.apps import AppConfig
 
 
-class AccessTestsConfig(rooms.Room):
+class AccessTestsConfig(AppConfig):
     name = "meshmgmt.accesstests"
     verbose_name = "Access tests"

@@ -1,8 +1,8 @@
 """Django application of the HTTP API's common parts."""
 
-from meshmgmt.core import rooms
+from django.apps import AppConfig
 
 
-class ApiConfig(rooms.Room):
+class ApiConfig(AppConfig):
     name = "meshmgmt.api"
     verbose_name = "API"

@@ -1,8 +1,8 @@
 """Django application of the peer protocol."""
 
-from meshmgmt.core import rooms
+from django.apps import AppConfig
 
 
-class ControlConfig(rooms.Room):
+class ControlConfig(AppConfig):
     name = "meshmgmt.control"
     verbose_name = "Peer protocol"

@@ -1,10 +1,9 @@
-"""How a room joins the others when the service starts: by its `room.py`, and only so."""
+"""What rooms say when the service starts, or when their tables were made."""
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Final
 
-from django.apps import AppConfig, apps
+from django.apps import apps
 from django.db.models.signals import post_migrate
 
 from meshmgmt.core.registry import Registry
@@ -14,14 +13,6 @@ start_notices: Final = Registry[str, Callable[[], str]]()
 
 It stands beside the logs, so it may hold what must never be logged.
 """
-
-
-class Room(AppConfig):
-    """An application whose `room.py` declares in `register()` all it has for others."""
-
-    def ready(self) -> None:
-        # Imported no sooner: what it names needs the models of all rooms.
-        import_module(f"{self.name}.room").register()
 
 
 def after_migration(label: str, receiver: Callable[..., None]) -> None:

@@ -1,8 +1,8 @@
 """Django application of deliveries: events sent on to those who subscribed."""
 
-from meshmgmt.core import rooms
+from django.apps import AppConfig
 
 
-class DeliveryConfig(rooms.Room):
+class DeliveryConfig(AppConfig):
     name = "meshmgmt.delivery"
     verbose_name = "Delivery of events"

@@ -51,7 +51,7 @@ def test_what_is_copied_exists_and_is_let_into_the_context():
     for name in copied:
         assert (BASE_DIR / name).exists()
         assert f"!{name}" in ignored
-    rooms = {path.parent.name for path in BASE_DIR.glob("*/apps.py")}
+    rooms = {path.parent.name for path in BASE_DIR.glob("*/room.py")}
     assert rooms | {"meshmgmt", "templates", "requirements"} <= copied
 
 

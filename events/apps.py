@@ -1,7 +1,0 @@
-"""Django application of the event streams."""
-
-from meshmgmt.core import rooms
-
-
-class EventsConfig(rooms.Room):
-    name = "events"

@@ -1,7 +1,0 @@
-"""Django application of groups."""
-
-from meshmgmt.core import rooms
-
-
-class GroupsConfig(rooms.Room):
-    name = "groups"

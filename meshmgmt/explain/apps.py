@@ -1,7 +1,0 @@
-"""Django application of explanations."""
-
-from meshmgmt.core import rooms
-
-
-class ExplainConfig(rooms.Room):
-    name = "meshmgmt.explain"
