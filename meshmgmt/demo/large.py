@@ -11,6 +11,7 @@ import datetime as dt
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from dns.content import stored_form
@@ -35,6 +36,7 @@ DIMENSIONS: Final = (
     *("ring", "tier"),
 )
 ZONES: Final = 200
+ZONES_PER_STEP: Final = 20
 PEOPLE: Final = 300
 NETWORKS: Final = 20
 SYSTEMS: Final = ("linux 13", "darwin 15.1", "windows 11", "android 15", "ios 18.2")
@@ -54,9 +56,6 @@ class LargeMesh:
     peers: list[Peer] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
     zones: list[Zone] = field(default_factory=list)
-
-
-Step = Callable[[LargeMesh], None]
 
 
 def _users(mesh: LargeMesh) -> None:
@@ -108,19 +107,15 @@ def _groups(mesh: LargeMesh) -> None:
     audited_bulk_create(mesh.groups)
 
 
-def _members(dimension: int) -> Step:
-    """Return the step that spreads all peers evenly over one dimension's groups."""
-
-    def step(mesh: LargeMesh) -> None:
-        ids = [peer.pk for peer in mesh.peers]
-        mesh.random.shuffle(ids)
-        size = PEERS // PER_DIMENSION
-        for number in range(PER_DIMENSION):
-            group = mesh.groups[dimension * PER_DIMENSION + number]
-            part = ids[number * size : (number + 1) * size]
-            set_members(GroupPeer, group, part, new=True)
-
-    return step
+def _members(dimension: int, mesh: LargeMesh) -> None:
+    """Spread all peers evenly over one dimension's groups."""
+    ids = [peer.pk for peer in mesh.peers]
+    mesh.random.shuffle(ids)
+    size = PEERS // PER_DIMENSION
+    for number in range(PER_DIMENSION):
+        group = mesh.groups[dimension * PER_DIMENSION + number]
+        part = ids[number * size : (number + 1) * size]
+        set_members(GroupPeer, group, part, new=True)
 
 
 def _policies(mesh: LargeMesh) -> None:
@@ -150,20 +145,16 @@ def _zones(mesh: LargeMesh) -> None:
         set_members(ZoneGroup, zone, groups, new=True)
 
 
-def _records(first: int, last: int) -> Step:
-    """Return the step that fills the zones from `first` up to `last`."""
-
-    def step(mesh: LargeMesh) -> None:
-        records = []
-        for zone in mesh.zones[first:last]:
-            for row in _rows(zone.domain, mesh.random):
-                record = Record(zone=zone)
-                names = ("name", "type", "content", "ttl")
-                stored_records.fill(record, dict(zip(names, row, strict=True)))
-                records.append(record)
-        audited_bulk_create(records)
-
-    return step
+def _records(first: int, mesh: LargeMesh) -> None:
+    """Fill some zones from number `first` on."""
+    records = []
+    for zone in mesh.zones[first : first + ZONES_PER_STEP]:
+        for row in _rows(zone.domain, mesh.random):
+            record = Record(zone=zone)
+            names = ("name", "type", "content", "ttl")
+            stored_records.fill(record, dict(zip(names, row, strict=True)))
+            records.append(record)
+    audited_bulk_create(records)
 
 
 def _rows(domain: str, chance: random.Random) -> Iterator[tuple[str, str, str, int]]:
@@ -229,18 +220,14 @@ def _others(mesh: LargeMesh) -> None:
         setup_keys.create({**key, "auto_groups": [group.pk]})
 
 
-ZONES_PER_STEP: Final = 20
-STEPS: Final[tuple[Step, ...]] = (
+STEPS: Final[tuple[Callable[[LargeMesh], None], ...]] = (
     _users,
     _peers,
     _groups,
-    *(_members(number) for number in range(len(DIMENSIONS))),
+    *(partial(_members, number) for number in range(len(DIMENSIONS))),
     _policies,
     _zones,
-    *(
-        _records(first, first + ZONES_PER_STEP)
-        for first in range(0, ZONES, ZONES_PER_STEP)
-    ),
+    *(partial(_records, first) for first in range(0, ZONES, ZONES_PER_STEP)),
     _nameservers,
     _others,
 )
