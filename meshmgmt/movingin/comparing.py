@@ -1,6 +1,6 @@
 """Two accounts held against each other, object by object and field by field: pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -163,10 +163,8 @@ def _list(name: str, values: list[Any], texts: Mapping[str, str]) -> list[Any]:
     shown = [_value(name, one, texts) for one in values]
     if name in _UNORDERED:
         # As texts: objects have no order, and no set takes them.
-        key: Callable[[Any], bytes] = lambda one: orjson.dumps(  # noqa: E731
-            one, option=orjson.OPT_SORT_KEYS
-        )
-        return [orjson.loads(text) for text in sorted({key(one) for one in shown})]
+        texts_of = {orjson.dumps(one, option=orjson.OPT_SORT_KEYS) for one in shown}
+        return [orjson.loads(text) for text in sorted(texts_of)]
     return shown
 
 

@@ -6,7 +6,7 @@ goes the way of a request body: the strict serializer, then the service.
 
 import datetime as dt
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -116,13 +116,9 @@ def _user(row: Row, run: Run) -> str:
         user_rename(user_id=user.pk, name=row["name"], email=user.email)
     # At once: what becomes of auto-groups must leave nobody in who was kept out. The
     # owner here cannot be; that is told with the rights.
-    if _is_blocked(row) and user.pk != run.owner.pk:
+    if row.get("is_blocked") and user.pk != run.owner.pk:
         user_update(user_id=user.pk, changes={"is_blocked": True}, by=run.owner)
     return user.pk
-
-
-def _is_blocked(row: Row) -> bool:
-    return bool(row.get("is_blocked"))
 
 
 def _issued(row: Row) -> str:
@@ -137,7 +133,7 @@ def _rights(row: Row, run: Run) -> str:
     user_id = run.ids["user", row["id"]]
     groups = translated(row, run.ids).get("auto_groups") or []
     changes: dict[str, Any] = {"auto_groups": groups}
-    if _is_blocked(row):
+    if row.get("is_blocked"):
         changes["is_blocked"] = True
     user_update(user_id=user_id, changes=changes, by=run.owner)
     return user_id
@@ -218,15 +214,15 @@ def _policy(row: Row, run: Run) -> str:
     return _by_body(PolicyViewSet)({**row, "rules": rules}, run)
 
 
+def _named(resource: Row | None) -> bool:
+    return bool(resource and resource.get("id"))
+
+
 def _posture_check(row: Row, run: Run) -> str:
     """Make the check; without one of its parts it would let more in."""
     if unknown := sorted(row["checks"].keys() - CHECKS.keys()):
         raise NotCopiedError(f"it has checks that are not known here: {unknown}")
     return _by_body(PostureCheckViewSet)(row, run)
-
-
-def _named(resource: Row | None) -> bool:
-    return bool(resource and resource.get("id"))
 
 
 def _route(row: Row, run: Run) -> str:
@@ -262,10 +258,8 @@ def _setting(row: Row, run: Run) -> str:
 
 
 def _dns_settings(row: Row, run: Run) -> str:
-    groups: Sequence[str] = translated(row, run.ids).get(
-        "disabled_management_groups", ()
-    )
-    dns_settings_update(disabled_management_groups=groups or [])
+    groups = translated(row, run.ids).get("disabled_management_groups") or []
+    dns_settings_update(disabled_management_groups=groups)
     return "dns"
 
 

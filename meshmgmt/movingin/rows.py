@@ -14,17 +14,9 @@ Known = Mapping[tuple[str, str], str | None]
 """The same; None for what must not be named."""
 
 GROUP_LISTS: Final = (
-    "groups",
-    "peer_groups",
-    "access_control_groups",
-    "distribution_groups",
-    "sources",
-    "destinations",
-    "auto_groups",
-    "disabled_management_groups",
-    "peer_expose_groups",
-    "ipv6_enabled_groups",
-    "network_traffic_logs_groups",
+    *("groups", "peer_groups", "access_control_groups", "distribution_groups"),
+    *("sources", "destinations", "auto_groups", "disabled_management_groups"),
+    *("peer_expose_groups", "ipv6_enabled_groups", "network_traffic_logs_groups"),
 )
 _KINDS: Final = {
     **dict.fromkeys(GROUP_LISTS, "group"),
@@ -99,26 +91,19 @@ def _ours(kind: str, entry: Any, ids: Known) -> str:
 
 
 _TAKEN_OVER: Final = (
-    "name",
-    "ip",
-    "ipv6",
-    "hostname",
-    "os",
-    "kernel_version",
-    "version",
-    "ui_version",
-    "serial_number",
-    "connection_ip",
-    "country_code",
-    "city_name",
-    "geoname_id",
-    "ssh_enabled",
-    "login_expiration_enabled",
-    "inactivity_expiration_enabled",
-    "login_expired",
-    "approval_required",
-    "disapproval_reason",
-    "ephemeral",
+    *(
+        "name",
+        "ip",
+        "ipv6",
+        "hostname",
+        "os",
+        "kernel_version",
+        "version",
+        "ui_version",
+    ),
+    *("serial_number", "connection_ip", "country_code", "city_name", "geoname_id"),
+    *("ssh_enabled", "login_expiration_enabled", "inactivity_expiration_enabled"),
+    *("login_expired", "approval_required", "disapproval_reason", "ephemeral"),
 )
 _TIMES: Final = ("last_seen", "last_login", "created_at")
 # The last is the reference's word for a `connection_ip` that it does not know.
