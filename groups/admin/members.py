@@ -12,7 +12,7 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 
 from groups.admin.changing import Deed, group_link, members_path
-from groups.admin.peers import GroupedPeerAdmin, GroupFilter, members, strangers
+from groups.admin.peers import GroupedPeerAdmin, GroupFilter, listed_in
 from groups.models import Group
 from groups.rules import Candidate, Resolved, resolve
 from groups.services import Plan, carry_out, plan
@@ -40,8 +40,10 @@ class MemberList(GroupedPeerAdmin):
         self.kept = "remove_members" if inside else "add_members"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        chosen = members if self.inside else strangers
-        return chosen(super().get_queryset(request), self.group)
+        peers, listed = super().get_queryset(request), listed_in(self.group)
+        return (
+            peers.filter(pk__in=listed) if self.inside else peers.exclude(pk__in=listed)
+        )
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Return the one thing that can be done here."""

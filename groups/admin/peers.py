@@ -91,20 +91,11 @@ class GroupFilter(admin.SimpleListFilter):
         if group is None:
             messages.warning(request, GONE)
             return queryset.none()
-        return queryset if group.is_all else members(queryset, group)
+        return queryset if group.is_all else queryset.filter(pk__in=listed_in(group))
 
 
-def members(peers: QuerySet[Any], group: Group) -> QuerySet[Any]:
-    """Return those of the peers that are listed in a group."""
-    return peers.filter(pk__in=_listed(group))
-
-
-def strangers(peers: QuerySet[Any], group: Group) -> QuerySet[Any]:
-    """Return those of the peers that are not listed in a group."""
-    return peers.exclude(pk__in=_listed(group))
-
-
-def _listed(group: Group) -> QuerySet[Any, Any]:
+def listed_in(group: Group) -> QuerySet[Any, Any]:
+    """Return the ids of the peers that a group lists."""
     return GroupPeer.objects.filter(group=group).order_by().values("peer")
 
 
