@@ -97,12 +97,9 @@ class AccessTestForm(ServiceForm):
             return {f"{end}_kind": kind, f"{end}_ref": ""}
         if len(chosen) != 1:
             raise InvalidArgument.about(end, f"choose one {end}")
-        return _columns(end, *chosen[0])
-
-
-def _columns(end: str, kind: str, ref: str) -> dict[str, str]:
-    kind = _kind_of(ref) if kind == "value" else kind
-    return {f"{end}_kind": kind, f"{end}_ref": ref}
+        [(kind, ref)] = chosen
+        kind = _kind_of(ref) if kind == "value" else kind
+        return {f"{end}_kind": kind, f"{end}_ref": ref}
 
 
 def _kind_of(value: str) -> str:

@@ -29,7 +29,8 @@ def access_test_rows(ids: Sequence[str] | None = None) -> list[Row]:
         judged = {test.pk: outcome for test, outcome in outcomes(found)}
         for row in rows:
             row.update(judged[row["id"]]._asdict(), checked_at=shown_moment())
-    emptied = _emptied_by({row["id"]: _lost(row) for row in rows if _is_emptied(row)})
+    lost = {row["id"]: _lost(row) for row in rows if row["state"] == EMPTY}
+    emptied = _emptied_by({pk: ends for pk, ends in lost.items() if ends})
     for row in rows:
         row |= {end: _end(row, end) for end in ENDS}
         row["emptied_by"] = emptied.get(row["id"], "")
@@ -119,10 +120,6 @@ def counts() -> dict[tuple[str, ...], float]:
     for state, enforce, number in rows.order_by().annotate(number=Count("pk")):
         found[state, str(enforce).lower()] = float(number)
     return found
-
-
-def _is_emptied(row: Mapping[str, Any]) -> bool:
-    return row["state"] == EMPTY and bool(_lost(row))
 
 
 def _lost(row: Mapping[str, Any]) -> list[str]:

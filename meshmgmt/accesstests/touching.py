@@ -117,33 +117,31 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
     """What a write did, told its changes and what maps must read again of it."""
     if touched is None:
         return Touch(everything=True)
-    moved, everything, routed, names = set[str](), False, False, False
     renamed = any(_is_update(each) and each.changed("name") for each in changes)
     changes = [each for each in changes if not _is_only_told(each)]
     rules = [change for change in changes if type(change.instance) in _RULES]
-    for change in changes:
-        model = type(change.instance)
-        blocked = model is User and change.changed("is_blocked")
-        everything = everything or model in _WIDE or blocked
-        names = names or model in _NAMES
-        if model is Group:
-            routed = routed or "resources" in change.members
-            if members := change.members.get("peers"):
-                moved |= {str(key) for key in (*members.added, *members.removed)}
-    groups = touched.groups & _with_members(changes)
-    sides = None
-    if rules and not (touched.peers or groups or everything):
-        sides = _sides(rules)
-    everything = everything or bool(rules)
+    of_groups = [change for change in changes if type(change.instance) is Group]
+    listed = [each.members["peers"] for each in of_groups if "peers" in each.members]
+    wide = any(
+        type(each.instance) in _WIDE
+        or (type(each.instance) is User and each.changed("is_blocked"))
+        for each in changes
+    )
+    # Of the others no more changed than the name.
+    with_members = {str(each.pk) for each in of_groups if any(each.members.values())}
+    groups = touched.groups & with_members
+    alone = rules and not (touched.peers or groups or wide)
     return Touch(
         touched.peers,
         groups,
-        frozenset(moved),
-        everything,
-        routed,
-        names,
-        sides,
-        renamed,
+        moved=frozenset(
+            str(x) for each in listed for x in (*each.added, *each.removed)
+        ),
+        everything=wide or bool(rules),
+        routed=any("resources" in each.members for each in of_groups),
+        names=any(type(each.instance) in _NAMES for each in changes),
+        sides=_sides(rules) if alone else None,
+        renamed=renamed,
     )
 
 
@@ -180,12 +178,6 @@ def _sides(changes: Sequence[Change]) -> Extent:
                 named.update(listed.removed)
     ids_named = frozenset(map(str, filter(None, named)))
     return Extent(ids_named, ids_named)
-
-
-def _with_members(changes: Sequence[Change]) -> frozenset[str]:
-    """The groups of which more changed than the name."""
-    groups = (each for each in changes if type(each.instance) is Group)
-    return frozenset(str(each.pk) for each in groups if any(each.members.values()))
 
 
 def _of_peers(domain: str) -> Q:
