@@ -12,19 +12,8 @@ from typing import Any
 import orjson
 from rest_framework.exceptions import ValidationError
 
-from dns.models import NameserverGroup, Record
-from dns.selectors import disabled_management_groups, zone_rows
+from dns.selectors import disabled_management_groups
 from groups.selectors import group_rows
-from meshmgmt.access.models import PostureCheck
-from meshmgmt.access.selectors.enrolment import setup_key_rows
-from meshmgmt.access.selectors.networks import (
-    network_rows,
-    resource_rows,
-    route_rows,
-    router_rows,
-)
-from meshmgmt.access.selectors.policies import policy_rows
-from meshmgmt.accesstests.selectors import access_test_rows
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import (
     EXTRA_SETTINGS,
@@ -38,15 +27,14 @@ from meshmgmt.core import context
 from meshmgmt.core.errors import Conflict, PreconditionFailed, ServiceError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.progress import bar
-from meshmgmt.core.resources import stored_rows
 from meshmgmt.core.transactions import account_write, read_snapshot
 from meshmgmt.env import PROGRAM
 from meshmgmt.inventory.selectors import peer_rows
 from meshmgmt.movingin.comparing import Comparison, compare
-from meshmgmt.movingin.kinds import STEPS, Run, configuration, with_steps
+from meshmgmt.movingin.kinds import STEPS, VIEWS, Run, configuration, with_steps
 from meshmgmt.movingin.models import Copied
 from meshmgmt.movingin.rows import Row
-from meshmgmt.movingin.source import Foreign, known_form, read
+from meshmgmt.movingin.source import COLLECTIONS, PARTS, Foreign, known_form, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,35 +127,26 @@ def account_compare(foreign: Foreign) -> Comparison:
 
 def _own_account(viewer: User) -> Foreign:
     """Return our account in the words of the API, as `viewer`, an owner, is answered."""
-    collections: dict[str, Callable[[], Any]] = {
+    special: dict[str, Callable[[], Any]] = {
         "accounts": account_rows,
         "users": partial(user_rows, viewer),
         "peers": partial(peer_rows, viewer),
         "groups": group_rows,
-        "posture-checks": partial(stored_rows, PostureCheck),
-        "networks": network_rows,
-        "policies": policy_rows,
-        "routes": route_rows,
-        "dns/nameservers": partial(stored_rows, NameserverGroup),
-        "dns/zones": zone_rows,
         "dns/settings": lambda: {
             "disabled_management_groups": disabled_management_groups()
         },
-        "setup-keys": setup_key_rows,
-        "access-tests": access_test_rows,
     }
-    parts: dict[str, Callable[[str], Any]] = {
-        "resources": resource_rows,
-        "routers": router_rows,
-        "records": lambda zone_id: stored_rows(Record, within=zone_id),
-    }
+    views = {path: VIEWS[kind] for kind, path in COLLECTIONS if kind in VIEWS}
+    parts = {path.rpartition("/")[2]: VIEWS[kind] for kind, _, path in PARTS}
 
     def get(path: str) -> Any:
-        if path in collections:
-            answer = collections[path]()
+        if path in special:
+            answer = special[path]()
+        elif path in views:
+            answer = views[path].apart().rows()
         else:
             whole, part = path.split("/")[-2:]
-            answer = parts[part](whole)
+            answer = parts[part].apart(**{parts[part].whole_url_kwarg: whole}).rows()
         # Through JSON: times and enumerations are texts, as on the other side.
         return orjson.loads(to_json(answer))
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 from django.db.models import QuerySet
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
-from dns.models import NameserverGroup, Zone
 from dns.services.nameservers import dns_settings_update
 from groups.models import Group, GroupPeer, GroupResource, Issued
 from groups.selectors import all_group_id
@@ -27,12 +26,10 @@ from meshmgmt.access.api.views import (
     RouteViewSet,
     SetupKeyViewSet,
 )
-from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
 from meshmgmt.access.rules.enrolment import VALID
 from meshmgmt.access.rules.posture import CHECKS
 from meshmgmt.access.services.enrolment import setup_keys
 from meshmgmt.accesstests.api import AccessTestViewSet
-from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.accounts.services.account import WRITABLE, account_update
@@ -42,7 +39,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.queries import found
 from meshmgmt.inventory.labels import is_label
-from meshmgmt.inventory.models import Network, Peer
+from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_insert, peer_update
 from meshmgmt.movingin.rows import (
     NotCopiedError,
@@ -78,15 +75,26 @@ Create = Callable[[Row, Run], str]
 NotCopiedError."""
 
 
-def _by_body(view_class: type[ResourceViewSet], *, whole: str = "") -> Create:
-    """Return what creates from a body, in our copy of the `whole` that it is part of."""
+VIEWS: Final = {
+    view.kind: view
+    for view in (
+        *(PostureCheckViewSet, NetworkViewSet, NetworkResourceViewSet),
+        *(NetworkRouterViewSet, PolicyViewSet, RouteViewSet, NameserverGroupViewSet),
+        *(ZoneViewSet, RecordViewSet, SetupKeyViewSet, AccessTestViewSet),
+    )
+}
+"""What shows and makes the objects of a kind that has a `Resource`."""
+
+
+def _by_body(view_class: type[ResourceViewSet]) -> Create:
+    """Return what creates from a body, in our copy of the whole that it is part of."""
 
     def create(row: Row, run: Run) -> str:
         within = {}
-        if whole:
-            if (whole, row["part_of"]) not in run.ids:
-                raise NotCopiedError(f"its {whole} is not copied")
-            within[view_class.whole_url_kwarg] = run.ids[whole, row["part_of"]]
+        if whole := view_class.resource.whole:
+            if (whole.kind, row["part_of"]) not in run.ids:
+                raise NotCopiedError(f"its {whole.kind} is not copied")
+            within[view_class.whole_url_kwarg] = run.ids[whole.kind, row["part_of"]]
         view = view_class.apart(**within)
         return view.create_object(view.checked(translated(row, run.ids)))
 
@@ -273,14 +281,14 @@ STEPS: Final[Mapping[str, Create]] = {
     "user's rights": _rights,
     "posture check": _posture_check,
     "network": _by_body(NetworkViewSet),
-    "network resource": _by_body(NetworkResourceViewSet, whole="network"),
-    "network router": _by_body(NetworkRouterViewSet, whole="network"),
+    "network resource": _by_body(NetworkResourceViewSet),
+    "network router": _by_body(NetworkRouterViewSet),
     "policy": _policy,
     "route": _route,
     "nameserver group": _by_body(NameserverGroupViewSet),
     "DNS settings": _dns_settings,
     "zone": _by_body(ZoneViewSet),
-    "record": _by_body(RecordViewSet, whole="zone"),
+    "record": _by_body(RecordViewSet),
     "setup key": _setup_key,
     "access test": _by_body(AccessTestViewSet),
 }
@@ -317,12 +325,9 @@ def configuration() -> dict[str, QuerySet[Any]]:
     return {
         "peer": Peer.objects.all(),
         "group": Group.objects.exclude(pk=all_group_id()),
-        "posture check": PostureCheck.objects.all(),
-        "network": Network.objects.all(),
-        "policy": Policy.objects.all(),
-        "route": Route.objects.all(),
-        "nameserver group": NameserverGroup.objects.all(),
-        "zone": Zone.objects.all(),
-        "setup key": SetupKey.objects.all(),
-        "access test": AccessTest.objects.all(),
+        **{
+            kind: view.resource.model._default_manager.all()
+            for kind, view in VIEWS.items()
+            if view.resource.whole is None
+        },
     }
