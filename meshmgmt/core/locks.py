@@ -9,7 +9,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import IO, Final
@@ -70,14 +70,14 @@ def queued(path: str, wait: float) -> Iterator[None]:
     that takes longer than `wait` seconds, OSError.
     """
     deadline = time.monotonic() + wait
-    with locked(f"{path}{_FIRST_SUFFIX}", wait=wait) as first, ExitStack() as stack:
+    with locked(f"{path}{_FIRST_SUFFIX}", wait=wait) as first:
         left = max(0.0, deadline - time.monotonic())
-        taken = stack.enter_context(locked(path, wait=left))
-        # The next one may come to stand first.
-        fcntl.flock(first, fcntl.LOCK_UN)
-        # Those who wait in other processes see by this that the queue moves.
-        os.utime(taken)
-        yield
+        with locked(path, wait=left) as taken:
+            # The next one may come to stand first.
+            fcntl.flock(first, fcntl.LOCK_UN)
+            # Those who wait in other processes see by this that the queue moves.
+            os.utime(taken)
+            yield
 
 
 def last_taken(path: str) -> object:

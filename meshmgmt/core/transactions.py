@@ -243,20 +243,15 @@ def queued_write() -> AbstractContextManager[None]:
 def _locked() -> Iterator[None]:
     asked = time.perf_counter()
     taken: float | None = None
+    is_postgresql = connections[DEFAULT_DB_ALIAS].vendor == "postgresql"
     try:
-        with _write():
+        with _postgresql_write() if is_postgresql else queued_write():
             taken = time.perf_counter()
             lock_waited.send(sender=None, seconds=taken - asked)
             yield
     finally:
         if taken is not None:
             lock_held.send(sender=None, seconds=time.perf_counter() - taken)
-
-
-def _write() -> AbstractContextManager[None]:
-    """Return the transaction that holds the lock, of the kind that is needed here."""
-    is_postgresql = connections[DEFAULT_DB_ALIAS].vendor == "postgresql"
-    return _postgresql_write() if is_postgresql else queued_write()
 
 
 @contextmanager
