@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils.datastructures import MultiValueDict
 
 from dns.services.zones import zones
-from groups.admin import GroupForm
+from groups.admin.groups import GroupForm
 from groups.models import Group, GroupResource
 from groups.services import change_groups_of_peers, group_update
 from meshmgmt.access.services.policies import posture_checks
