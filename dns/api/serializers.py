@@ -1,6 +1,7 @@
 """Bodies of the DNS endpoints. JSON types only: rules are in `dns.rules`."""
 
 from dns.content import RECORD_TYPES
+from meshmgmt.api.answering import AnswerSerializer
 from meshmgmt.api.fields import (
     AbsentKept,
     AlwaysThere,
@@ -117,14 +118,18 @@ class ChangeSerializer(ObjectSerializer):
     after = PlainRecordSerializer()
 
 
-class ZoneImportSerializer(ObjectSerializer):
+class ZoneImportSerializer(AnswerSerializer):
     """What a zone file changes."""
 
     preview = TruthField(help_text="Nothing was written")
-    added = ArrayField(child=PlainRecordSerializer())
-    changed = ArrayField(child=ChangeSerializer())
-    removed = ArrayField(child=PlainRecordSerializer())
-    unchanged = WholeNumberField()
-    skipped = ArrayField(child=SkippedSerializer(), help_text="Of other types")
-    ignored = WholeNumberField(help_text="SOA and apex NS records")
-    repeated = WholeNumberField(help_text="Identical records")
+    added = ArrayField(source="diff.added", child=PlainRecordSerializer())
+    changed = ArrayField(source="diff.changed", child=ChangeSerializer())
+    removed = ArrayField(source="diff.removed", child=PlainRecordSerializer())
+    unchanged = WholeNumberField(source="diff.unchanged")
+    skipped = ArrayField(
+        source="file.skipped", child=SkippedSerializer(), help_text="Of other types"
+    )
+    ignored = WholeNumberField(
+        source="file.ignored", help_text="SOA and apex NS records"
+    )
+    repeated = WholeNumberField(source="file.repeated", help_text="Identical records")

@@ -1,6 +1,5 @@
 """A zone as a zone file (RFC 1035): reading, replacing, merging."""
 
-from dataclasses import asdict
 from typing import Any, Final
 
 from django.http import HttpResponse
@@ -9,10 +8,9 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from dns.api.serializers import PlainRecordSerializer, ZoneImportSerializer
+from dns.api.serializers import ZoneImportSerializer
 from dns.services.zonefiles import (
     Export,
-    Import,
     zone_export,
     zone_import,
     zone_import_preview,
@@ -21,13 +19,11 @@ from dns.services.zones import zones
 from meshmgmt.api.requests import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
-from meshmgmt.mesh.snapshot import Record
 
 MEDIA_TYPE: Final = "text/dns"
 MODES: Final = ("replace", "merge")
 # Lines are longer than the records in them.
 ZONE_FILE_BYTES: Final = 16 * 1024 * 1024
-_SHOWN: Final = [str(name) for name in PlainRecordSerializer().fields]
 
 _AUTHORITY = OpenApiParameter(
     "authority", bool, description="Add SOA and NS records, as name servers want them"
@@ -82,7 +78,7 @@ class ZoneFileView(ApiView):
             merge=merge,
             strict=strict,
         )
-        return Response(import_json(done, preview=preview))
+        return Response(ZoneImportSerializer.plain(done))
 
 
 def zone_file_response(export: Export, disposition: str) -> HttpResponse:
@@ -102,25 +98,3 @@ def zone_file_text(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadRequest("the zone file is not UTF-8 text") from error
-
-
-def import_json(done: Import, *, preview: bool) -> dict[str, Any]:
-    """Return an import as plain data."""
-    diff, file = done.diff, done.file
-    return {
-        "preview": preview,
-        "added": [_shown(record) for record in diff.added],
-        "changed": [
-            {"before": _shown(one.before), "after": _shown(one.after)}
-            for one in diff.changed
-        ],
-        "removed": [_shown(record) for record in diff.removed],
-        "unchanged": diff.unchanged,
-        "skipped": [asdict(skipped) for skipped in file.skipped],
-        "ignored": file.ignored,
-        "repeated": file.repeated,
-    }
-
-
-def _shown(record: Record) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in _SHOWN}

@@ -38,10 +38,11 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What a zone file holds and what it changes (or would change) in the zone."""
+    """What a zone file holds and what it changes in the zone; `preview`: would change."""
 
     file: ZoneFile
     diff: Diff
+    preview: bool = False
 
 
 def zone_export(*, zone_id: str, authority: bool = False) -> Export:
@@ -100,7 +101,8 @@ def zone_import_preview(
         zone = zones.get(zone_id)
         file = _read(zone, text, strict=strict)
         stored = [plain_record(record) for record in zone.records.all()]
-        return Import(file, _difference(told(stored, file), file.records, merge=merge))
+        diff = _difference(told(stored, file), file.records, merge=merge)
+        return Import(file, diff, preview=True)
 
 
 def _pieces(diff: Diff) -> Iterator[Sequence[str]]:

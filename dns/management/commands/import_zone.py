@@ -9,7 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from dns.api.zonefiles import ZONE_FILE_BYTES, import_json
+from dns.api.serializers import ZoneImportSerializer
+from dns.api.zonefiles import ZONE_FILE_BYTES
 from dns.management.objects import find_zone
 from dns.services.zonefiles import Import, zone_import, zone_import_preview
 from meshmgmt.accounts.management.people import clear_errors
@@ -38,8 +39,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = _read(options["file"])
-        preview = options["dry_run"]
-        perform = zone_import_preview if preview else zone_import
+        perform = zone_import_preview if options["dry_run"] else zone_import
         zone = find_zone(options["zone"])
         with clear_errors():
             done = perform(
@@ -49,11 +49,10 @@ class Command(BaseCommand):
                 strict=options["strict"],
             )
         if options["json"]:
-            document = import_json(done, preview=preview)
+            document = ZoneImportSerializer.plain(done)
             self.stdout.write(json.dumps(document, indent=2))
             return
-        lines = _lines(done, preview=preview)
-        self.stdout.write("\n".join(printable(line) for line in lines))
+        self.stdout.write("\n".join(printable(line) for line in _lines(done)))
 
 
 def _read(path: str) -> str:
@@ -75,7 +74,7 @@ def _read(path: str) -> str:
         raise CommandError(f"{path} is not UTF-8 text") from error
 
 
-def _lines(done: Import, *, preview: bool) -> Iterator[str]:
+def _lines(done: Import) -> Iterator[str]:
     diff = done.diff
     for record in diff.removed:
         yield f"- {_text(record)}"
@@ -90,7 +89,7 @@ def _lines(done: Import, *, preview: bool) -> Iterator[str]:
         f" {len(diff.removed)} removed, {diff.unchanged} unchanged,"
         f" {len(done.file.skipped)} skipped"
     )
-    yield f"dry run, nothing written: {counts}" if preview else counts
+    yield f"dry run, nothing written: {counts}" if done.preview else counts
 
 
 def _text(record: Record) -> str:

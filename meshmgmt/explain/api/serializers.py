@@ -3,6 +3,7 @@
 from typing import Any
 
 from dns.api.serializers import NameserverSerializer, PlainRecordSerializer
+from meshmgmt.api.answering import AnswerSerializer
 from meshmgmt.api.fields import (
     ArrayField,
     MapField,
@@ -11,7 +12,6 @@ from meshmgmt.api.fields import (
     WholeNumberField,
     texts,
 )
-from meshmgmt.explain.api.answering import AnswerSerializer
 from meshmgmt.explain.lint.finding import Severity
 from meshmgmt.explain.resolution.model import OutcomeKind, Phrase, named_in, text_of
 
