@@ -20,7 +20,6 @@ from meshmgmt.explain.resolution.trials import covering_zones, groups_to_try
 from meshmgmt.explain.resolution.verdict import needs_trials, verdict
 from meshmgmt.explain.resolution.zones import HiddenPeer
 from meshmgmt.inventory.selectors import ACCESSIBLE, FEW, peer_rows, visible_peers
-from meshmgmt.mesh.graph import Neighbours, neighbours
 from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.meshstate.loading import load, load_around, mesh_of
@@ -29,30 +28,14 @@ further_findings: Final = Registry[str, Callable[[], Iterable[Finding]]]()
 """What higher rooms find, of codes at the end of the catalogue."""
 
 
-class Sight:
-    """The mesh around one peer, read once for all that is asked of it.
-
-    Raises NotFound when it is made; `neighbours` is None for a peer that takes no part.
-    """
-
-    def __init__(self, peer_id: str) -> None:
-        self.peer_id = peer_id
-        # Logs name the peer from here on, such as the warning about a large map.
-        context.update(peer_id=peer_id)
-        started = time.perf_counter()
-        mesh = mesh_of(lambda: load_around(peer_id))
-        self.dns = PeerDns(mesh, peer_id)
-        observe_map(self.dns, seconds=time.perf_counter() - started)
-        self._mesh = mesh
-
-    @property
-    def neighbours(self) -> Neighbours | None:
-        return neighbours(self._mesh, self.peer_id)
-
-
 def peer_dns(peer_id: str) -> PeerDns:
-    """Return the configuration of one peer. Raises NotFound."""
-    return Sight(peer_id).dns
+    """Return the configuration of one peer, and the mesh around it. Raises NotFound."""
+    # Logs name the peer from here on, such as the warning about a large map.
+    context.update(peer_id=peer_id)
+    started = time.perf_counter()
+    config = PeerDns(mesh_of(lambda: load_around(peer_id)), peer_id)
+    observe_map(config, seconds=time.perf_counter() - started)
+    return config
 
 
 def all_peer_dns() -> Iterator[PeerDns]:

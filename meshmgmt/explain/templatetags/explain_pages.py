@@ -11,9 +11,11 @@ from django.utils.safestring import SafeString
 from meshmgmt.api.permissions import may
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.admin import PAGES, rows
-from meshmgmt.explain.answers import Sight
+from meshmgmt.explain.answers import peer_dns
 from meshmgmt.explain.graphing import policy_effect
 from meshmgmt.explain.resolution.model import Phrase
+from meshmgmt.mesh.graph import neighbours
+from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject
 
 register = template.Library()
@@ -22,28 +24,28 @@ SHOWN_RECORDS = 20
 
 
 @register.simple_tag
-def sight_of(peer_id: str) -> Sight:
+def sight_of(peer_id: str) -> PeerDns:
     """Return the mesh around a peer, for the tags below; it is read once for them."""
     with read_snapshot():
-        return Sight(peer_id)
+        return peer_dns(peer_id)
 
 
 @register.inclusion_tag("admin/explain/includes/configuration.html", takes_context=True)
-def effective_dns(context: template.Context, sight: Sight) -> dict[str, Any]:
+def effective_dns(context: template.Context, sight: PeerDns) -> dict[str, Any]:
     """Show what a peer gets, with the first records of each zone."""
     request = context.get("request")
     if request is None or not may(request, "dns"):
         return {"config": None}
-    return {"config": sight.dns, "record_limit": SHOWN_RECORDS}
+    return {"config": sight, "record_limit": SHOWN_RECORDS}
 
 
 @register.inclusion_tag("admin/explain/includes/neighbours.html", takes_context=True)
-def reach_of(context: template.Context, sight: Sight) -> dict[str, Any]:
+def reach_of(context: template.Context, sight: PeerDns) -> dict[str, Any]:
     """Show whom a peer reaches and who reaches it, by which policies."""
     request = context.get("request")
     if request is None or not may(request, "policies"):
         return {"shown": False}
-    found = sight.neighbours
+    found = neighbours(sight.mesh, sight.peer_id)
     sides = found and (("Reaches", found.reaches), ("Is reached by", found.reached_by))
     return {"shown": True, "sides": sides, "peer_id": sight.peer_id}
 
