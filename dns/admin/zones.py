@@ -83,12 +83,9 @@ class RecordFormSet(PartFormSet):
             for form in self.initial_forms:
                 # As it was sent: rows are clean only when their rules were asked.
                 if form.add_prefix("DELETE") in self.data:
-                    self._delete(form.instance)
+                    with suppress(NotFound):  # somebody else was faster
+                        records.delete(form.instance.pk)
         super().full_clean()
-
-    def _delete(self, record: Record) -> None:
-        with suppress(NotFound):  # somebody else was faster
-            records.delete(record.pk)
 
     def delete_existing(self, obj: Any, commit: bool = True) -> None:
         """Do nothing: the record is gone already."""

@@ -32,6 +32,9 @@ class Made(NamedTuple):
     step: Callable[..., Any] | None
     columns: tuple[Column, ...]
 
+    def values(self, columns: Sequence[Sequence[Any]]) -> Iterable[Any]:
+        return columns[0] if self.step is None else map(self.step, *columns)
+
 
 class _Given:
     """A field whose values `Table.read` is given."""
@@ -126,7 +129,7 @@ class Table(Generic[Thing]):
         columns = dict(zip(self._columns, zip(*rows, strict=True), strict=True))
         owners: tuple[str, ...] = columns[self._columns[0]]
         fields = [
-            _values(field.step, [columns[column] for column in field.columns])
+            field.values([columns[column] for column in field.columns])
             if isinstance(field, Made)
             else [given.get(name, {}).get(owner, ()) for owner in owners]
             for name, field in self._fields.items()
@@ -136,12 +139,6 @@ class Table(Generic[Thing]):
     def _query(self, *which: Q) -> Query:
         rows = self._model._default_manager.filter(*which)
         return rows.order_by(*self._order).values_list(*self._columns)
-
-
-def _values(
-    step: Callable[..., Any] | None, columns: Sequence[Sequence[Any]]
-) -> Iterable[Any]:
-    return columns[0] if step is None else map(step, *columns)
 
 
 def grouped(
