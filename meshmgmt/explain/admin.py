@@ -34,7 +34,7 @@ from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_o
 from meshmgmt.explain.resolution.render import ENDS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.selectors import peer_known_as
-from meshmgmt.mesh.graph import Edge, Graph
+from meshmgmt.mesh.graph import Graph
 from meshmgmt.mesh.reach import LAST_PORT, PROTOCOLS
 
 _PEERS: Final = ("peer",)
@@ -257,14 +257,13 @@ def graph_page(request: HttpRequest) -> TemplateResponse:
 def rows(drawn: Graph) -> list[dict[str, Any]]:
     """The rules of a graph, with their ends and words, for a table."""
     ends = {end.id: (end, members(end)) for end in drawn.nodes}
-
-    def row(edge: Edge) -> dict[str, Any]:
-        return {
+    return [
+        {
             "edge": edge,
             "sources": [ends[id_] for id_ in edge.sources],
             "destinations": [ends[id_] for id_ in edge.destinations],
             "traffic": traffic(edge),
             "state": state(edge) or "in force",
         }
-
-    return [row(edge) for edge in drawn.edges]
+        for edge in drawn.edges
+    ]
