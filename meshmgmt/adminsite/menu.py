@@ -21,11 +21,6 @@ class Entry:
     inner: tuple[str, ...] = ()
     module: str = ""
 
-    @property
-    def is_model(self) -> bool:
-        """Whether it leads to a model's list."""
-        return is_model(self.target)
-
     def holds(self, view: str) -> bool:
         """Tell whether the page with this name of a path belongs here."""
         return any(_covers(target, view) for target in (self.target, *self.inner))
@@ -118,7 +113,7 @@ def name_of(label: str) -> str:
 def _all() -> list[tuple[str, Entry]]:
     pairs = ((name, entry) for name, entries in MENU.items() for entry in entries)
     # Pages before models: the path of a page may be named as those of a model are.
-    return sorted(pairs, key=lambda pair: pair[1].is_model)
+    return sorted(pairs, key=lambda pair: is_model(pair[1].target))
 
 
 def _covers(target: str, view: str) -> bool:

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 
-from meshmgmt.adminsite.menu import MENU, Entry, place_of
+from meshmgmt.adminsite.menu import MENU, Entry, is_model, place_of
 from meshmgmt.api.permissions import may
 
 
@@ -100,7 +100,8 @@ def _lines(
     """Yield the entries that the viewer may see, as templates expect models."""
     here = _place(request)
     for entry in entries:
-        line = models.get(entry.target) if entry.is_model else _page(request, entry)
+        of_model = is_model(entry.target)
+        line = models.get(entry.target) if of_model else _page(request, entry)
         if line is not None:
             current = here is not None and here[1] is entry
             yield {**line, "name": entry.name, "current": current}
@@ -115,6 +116,6 @@ def _page(request: HttpRequest, entry: Entry) -> dict[str, Any] | None:
 
 def _url(entry: Entry) -> str:
     target = entry.target
-    if entry.is_model:
+    if is_model(target):
         target = f"admin:{target.replace('.', '_')}_changelist"
     return reverse(target)
