@@ -8,7 +8,7 @@ import datetime as dt
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import itemgetter
 from typing import Final
 
 from meshmgmt.accounts.models import User
@@ -22,13 +22,6 @@ LONGEST_WRITE: Final = dt.timedelta(seconds=5)
 Deed = Callable[[], object]
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    moment: dt.datetime
-    who: str
-    deed: Deed
-
-
 @dataclass
 class Story:
     """What was planned, and the users so far, by the names that the parts use."""
@@ -36,7 +29,7 @@ class Story:
     random: random.Random
     now: dt.datetime
     users: dict[str, User] = field(default_factory=dict)
-    _planned: list[_Planned] = field(default_factory=list)
+    _planned: list[tuple[dt.datetime, str, Deed]] = field(default_factory=list)
 
     @property
     def begin(self) -> dt.datetime:
@@ -47,7 +40,7 @@ class Story:
     def plan(self, day: int, minute: float, who: str, deed: Deed) -> None:
         """Plan what user `who` ("" the system) does in minute `minute` of a day."""
         moment = self.begin + dt.timedelta(days=day, minutes=minute)
-        self._planned.append(_Planned(moment, who, deed))
+        self._planned.append((moment, who, deed))
 
     def some_minute(self) -> float:
         """Return a random minute of a working day."""
@@ -57,18 +50,18 @@ class Story:
         """Do everything planned, in order of time."""
         # At one moment in the order of planning, for the sort is stable: a deed may need
         # what another one makes.
-        ordered = sorted(self._planned, key=attrgetter("moment"))
+        ordered = sorted(self._planned, key=itemgetter(0))
         earliest = self.begin
-        for planned in bar("history", ordered):
+        for planned, who, deed in bar("history", ordered):
             # A write takes a while: the next one may not begin before it ends.
-            moment = max(planned.moment, earliest)
+            moment = max(planned, earliest)
             earliest = moment + LONGEST_WRITE
             with (
                 clock.set_to(moment),
                 # An id for each, as requests have one: the trail shows them one by one.
-                context.scope(actor=self._actor(planned.who), request_id=new_id()),
+                context.scope(actor=self._actor(who), request_id=new_id()),
             ):
-                planned.deed()
+                deed()
 
     def _actor(self, who: str) -> Actor:
         if not who:
