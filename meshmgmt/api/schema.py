@@ -29,26 +29,6 @@ _ERRORS: Final = {
     "503": "The service or its database is not available now",
 }
 
-_ERROR_SCHEMA: Final = {
-    "type": "object",
-    "required": ["message", "code"],
-    "properties": {
-        "message": {"type": "string"},
-        "code": {"type": "integer", "description": "The HTTP status"},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["field", "message"],
-                "properties": {
-                    "field": {"type": "string", "example": "nameservers[1].port"},
-                    "message": {"type": "string"},
-                },
-            },
-        },
-    },
-}
-
 
 def _object(
     description: str = "", required: Sequence[str] = (), **properties: Any
@@ -68,6 +48,19 @@ def _objects(**properties: Any) -> dict[str, Any]:
 _TEXT: Final = {"type": "string"}
 _NUMBER: Final = {"type": "integer"}
 _ANY: Final = {"type": "object", "additionalProperties": True}
+_ERROR_SCHEMA: Final = _object(
+    required=["message", "code"],
+    message=_TEXT,
+    code={**_NUMBER, "description": "The HTTP status"},
+    errors={
+        "type": "array",
+        "items": _object(
+            required=["field", "message"],
+            field={**_TEXT, "example": "nameservers[1].port"},
+            message=_TEXT,
+        ),
+    },
+)
 _DRY_RUN: Final = _object(
     "What a write with `?dry_run=true` would do.",
     ["result", "plan", "plan_hash"],
