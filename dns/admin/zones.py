@@ -34,10 +34,6 @@ from meshmgmt.core.durations import words
 from meshmgmt.core.errors import FieldError, InvalidArgument, NotFound, ServiceError
 from meshmgmt.core.printable import counted
 
-MEDIUM = forms.TextInput(attrs={"size": 30})
-NAME = forms.TextInput(attrs={"size": 30, "placeholder": "www, @ or *.dev"})
-WIDE = forms.TextInput(attrs={"size": 44})
-
 
 class RecordForm(ServiceForm):
     """A record of the zone that the page, or the form, names."""
@@ -47,11 +43,11 @@ class RecordForm(ServiceForm):
     name = forms.CharField(
         required=False,
         strip=False,
-        widget=NAME,
+        widget=forms.TextInput({"size": 30, "placeholder": "www, @ or *.dev"}),
         help_text="www, @ for the zone itself, *.dev, or the whole name. A name that"
         " ends in a dot is whole in any case.",
     )
-    content = forms.CharField(required=False, widget=MEDIUM)
+    content = forms.CharField(required=False, widget=forms.TextInput({"size": 30}))
     ttl = DurationField(label="TTL", initial=300)
 
     def up_to_date(self) -> bool:
@@ -181,7 +177,9 @@ class ZoneForm(ServiceForm):
     resource = zones
 
     domain = forms.CharField(
-        required=False, widget=WIDE, help_text="Cannot be changed later."
+        required=False,
+        widget=forms.TextInput({"size": 44}),
+        help_text="Cannot be changed later.",
     )
     paste = zonefiles.ZoneFileText(
         rows=6,
