@@ -283,7 +283,7 @@ def _advisory_lock(patience: float) -> Iterator[None]:
 
 def _holder() -> object:
     """Return which transaction holds the lock; another one means that it moves."""
-    return fetched(_HOLDER, [LOCK_KEY])
+    return next(iter(fetched(_HOLDER, [LOCK_KEY])), None)
 
 
 @contextmanager
