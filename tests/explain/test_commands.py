@@ -147,9 +147,9 @@ def test_explain_page_shows_what_is_wrong(
 
 
 def test_lint_page_lists_findings(client: Client, api: Api):
-    assert "0 warnings" in client.get("/admin/dns/zone/lint/").content.decode()
+    assert "0 warnings" in client.get("/admin/dns/zone/lint/?anew").content.decode()
     made = ok(api.post("/api/dns/zones", zone(name="<Empty>", domain="empty.test")))
-    page = client.get("/admin/dns/zone/lint/").content.decode()
+    page = client.get("/admin/dns/zone/lint/?anew").content.decode()
     assert "zone_empty" in page
     assert f'<a href="/admin/dns/zone/{made["id"]}/change/">&lt;Empty&gt;</a>' in page
 
