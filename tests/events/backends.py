@@ -9,8 +9,6 @@ from django.db import connection
 
 from tests.waiting import until
 
-DEADLINE_SECONDS: Final = 20.0
-
 _WAITING: Final = """
     SELECT pid FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -35,4 +33,4 @@ def waiting_pid(session: psycopg.Connection[Any], pattern: str) -> int:
         session.execute("SELECT pg_stat_clear_snapshot()")  # else one per transaction
         return session.execute(_WAITING, [pattern]).fetchone()
 
-    return int(until(waiting, f"somebody who waits in {pattern}", DEADLINE_SECONDS)[0])
+    return int(until(waiting, f"somebody who waits in {pattern}", 20.0)[0])

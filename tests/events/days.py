@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from django.conf import settings
@@ -20,21 +20,11 @@ DAY: Final = 24 * 60
 """Minutes of one."""
 
 
-def keep(
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    traffic: int | None = None,
-    proxy: int | None = None,
-    audit: int | None = None,
-) -> None:
+def keep(monkeypatch: pytest.MonkeyPatch, **days: int) -> None:
     """Set how many days each stream is kept, by default for ever."""
-    config = replace(
-        settings.SVC,
-        traffic_retention_days=traffic,
-        proxy_retention_days=proxy,
-        audit_retention_days=audit,
-    )
-    monkeypatch.setattr(settings, "SVC", config)
+    streams = ("traffic", "proxy", "audit")
+    kept: Any = {f"{name}_retention_days": days.get(name) for name in streams}
+    monkeypatch.setattr(settings, "SVC", replace(settings.SVC, **kept))
 
 
 def day(ago: int) -> date:

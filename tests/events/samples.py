@@ -15,30 +15,21 @@ def moment(minutes_ago: float = 0) -> str:
     return clock.rfc3339(clock.now() - timedelta(minutes=minutes_ago)) or ""
 
 
+def _peer(identifier: str, name: str, address: str) -> dict[str, str]:
+    return {"id": identifier, "type": "PEER", "name": name, "address": address}
+
+
 def traffic(**facts: Any) -> dict[str, Any]:
     """Return a traffic event; `source` and `destination` merge into the defaults."""
     event: dict[str, Any] = {
         "reporter_id": "reporter-1",
-        "source": {
-            "id": "peer-1",
-            "type": "PEER",
-            "name": "laptop",
-            "address": "100.64.0.1",
-        },
-        "destination": {
-            "id": "peer-2",
-            "type": "PEER",
-            "name": "database",
-            "address": "100.64.0.2:5432",
-        },
+        "source": _peer("peer-1", "laptop", "100.64.0.1"),
+        "destination": _peer("peer-2", "database", "100.64.0.2:5432"),
         "protocol": 6,
         "window_end": moment(5),
     }
-    for name, value in facts.items():
-        event[name] = (
-            event[name] | value if name in {"source", "destination"} else value
-        )
-    return event
+    ends = ("source", "destination")
+    return event | facts | {end: event[end] | facts.get(end, {}) for end in ends}
 
 
 def proxy(**facts: Any) -> dict[str, Any]:

@@ -28,13 +28,11 @@ identityprovider.delete service.create service.update service.delete peer.login.
 """
 
 NO_PROXY = "the reverse proxy's services are configured elsewhere"
-NO_AGENTS = "agent networks are not part of this service"
 NO_IDP_OBJECTS = "identity providers are configured by SVC_OIDC_*, not as objects"
-NO_INVITES = "invites and approvals have no endpoints yet"
 
 # Code, or (with a final dot) the beginning of codes, and why nothing emits it.
 NOT_EMITTED = {
-    "agent_network.": NO_AGENTS,
+    "agent_network.": "agent networks are not part of this service",
     "domain.": NO_PROXY,
     "service.create": NO_PROXY,
     "service.update": NO_PROXY,
@@ -43,7 +41,7 @@ NOT_EMITTED = {
     "integration.": "integrations are not part of this service",
     "identityprovider.": NO_IDP_OBJECTS,
     "setupkey.overuse": "anybody could fill the trail: the log tells of refused keys",
-    "user.invite": NO_INVITES,
+    "user.invite": "invites and approvals have no endpoints yet",
 }
 
 
