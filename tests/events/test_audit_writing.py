@@ -1,6 +1,7 @@
 """The audit trail is written in the transaction of the change, on any way of writing."""
 
-from typing import Any
+import datetime as dt
+from typing import Any, Final
 
 import pytest
 from django.apps import apps
@@ -9,19 +10,21 @@ from django.db import IntegrityError, models, transaction
 
 from events.activities import Activity
 from events.audit.audited import AuditedModel, audited_bulk_create, audited_bulk_delete
-from events.audit.emission import audit_record, meta_text
+from events.audit.emission import TOLERANCE, audit_record, insert_events, meta_text
 from events.audit.specs import all_specs, spec_of
 from events.models import AuditEvent, TrafficRollUp
+from events.proof import heads
 from groups.models import Group, GroupPeer
+from groups.services import group_create
 from meshmgmt.accounts.models import User
 from meshmgmt.api.models import KeptAnswer, UsedPermits
 from meshmgmt.control.models import MapChange
-from meshmgmt.core import context
+from meshmgmt.core import clock, context
 from meshmgmt.core.orderedlinks import OrderedLink, all_links, set_members
 from meshmgmt.core.queries import execute
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from tests.factories import newest_event, peers
+from tests.factories import Trail, newest_event, peers
 
 pytestmark = pytest.mark.django_db
 
@@ -32,9 +35,8 @@ def empty_trail(db: None) -> None:
 
 
 def codes() -> list[str]:
-    return list(
-        AuditEvent.objects.order_by("id").values_list("activity_code", flat=True)
-    )
+    rows = AuditEvent.objects.order_by("id")
+    return list(rows.values_list("activity_code", flat=True))
 
 
 def forget() -> None:
@@ -274,11 +276,8 @@ def test_initiator_request_and_reason_come_from_the_context_and_outlive_the_user
     assert newest_event().initiator_id == "system"
     user = User.objects.create(email="ada@mesh.internal", name="Ada", role="admin")
     actor = context.Actor(id=user.pk, name=user.name, email=user.email)
-    request: dict[str, Any] = {
-        "request_id": "r1",
-        "source_address": "10.0.0.9",
-        "token_id": "t1",
-    }
+    request: dict[str, Any] = {"request_id": "r1", "source_address": "10.0.0.9"}
+    request["token_id"] = "t1"
     with context.scope(actor=actor, reason="because", **request):
         Group.objects.create(name="g")
     event = newest_event()
@@ -307,12 +306,8 @@ def test_activities_without_a_row_are_recorded_explicitly():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (True, "true"),
-        (False, "false"),
-        (1_000_000, "1000000"),
-        (["a", 2], "a, 2"),
-        (None, ""),
-        ("x", "x"),
+        *[(True, "true"), (False, "false"), (None, ""), ("x", "x")],
+        *[(1_000_000, "1000000"), (["a", 2], "a, 2")],
     ],
 )
 def test_meta_values_are_plain_texts(value, text: str):
@@ -360,3 +355,83 @@ def test_the_system_checks_find_no_gap():
 def test_each_model_is_registered_once():
     kinds = [spec.model for spec in all_specs()]
     assert len(kinds) == len(set(kinds))
+
+
+FACTS: Final = {
+    "timestamp": dt.datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=dt.UTC),
+    "activity_code": "group.add",
+    "initiator_id": "someone",
+    "initiator_name": "Zoë 💡 'quoted' %s",
+    "initiator_email": "zoe@mesh.dev",
+    "target_id": "something",
+    "target_type": "group",
+    "meta": {"name": "ünïcode", "empty": ""},
+    "changes": {"name": {"before": None, "after": "x"}, "peers": {"added": [["a", 1]]}},
+    "request_id": "r",
+    "source_address": "::1",
+    "token_id": "t",
+}
+
+
+def test_the_one_statement_that_inserts_stores_what_the_model_would_store():
+    AuditEvent(**FACTS).save()
+    insert_events([AuditEvent(**FACTS)])
+    columns = [c.name for c in AuditEvent._meta.concrete_fields if not c.primary_key]
+    first, second = AuditEvent.objects.order_by("id").values_list(*columns)
+    assert first == second
+
+
+def test_ids_grow_in_the_order_given_over_several_statements():
+    tokens = [f"{number:04d}" for number in range(1201)]
+    insert_events([AuditEvent(**{**FACTS, "token_id": token}) for token in tokens])
+    stored = AuditEvent.objects.order_by("id").values_list("token_id", flat=True)
+    assert list(stored) == tokens
+
+
+# A write behind one of a later time says that the clock was set back.
+
+BACK: Final = "audit.clock.back"
+HOUR: Final = dt.timedelta(hours=1)
+
+
+def written_with_the_clock_off(by: dt.timedelta) -> AuditEvent:
+    """Return the event of a write that was made while the clock was wrong by so much."""
+    with clock.set_to(clock.now() + by):
+        group_create(name="at another time")
+    return newest_event()
+
+
+def test_the_trail_tells_of_a_clock_that_was_set_back_before_what_it_stamped():
+    key = heads.begin()
+    last, trail = written_with_the_clock_off(HOUR), Trail()
+    group_create(name="right")
+    group_create(name="right again")
+    assert trail.codes == [BACK, "group.add", "group.add"]
+    told, first, _ = trail.events
+    assert told.meta == {
+        "from": clock.rfc3339(last.timestamp),
+        "to": clock.rfc3339(first.timestamp),
+    }
+    assert (told.initiator_id, told.timestamp) == ("system", first.timestamp)
+    assert key.valid_from < last.timestamp
+
+
+def test_what_is_recorded_without_a_change_tells_of_the_clock_too():
+    heads.begin()
+    written_with_the_clock_off(HOUR)
+    trail = Trail()
+    audit_record(Activity.DASHBOARD_LOGIN, target_id="u", meta={})
+    assert trail.codes == [BACK, "dashboard.login"]
+
+
+def test_small_differences_between_the_clocks_of_hosts_are_not_told():
+    heads.begin()
+    written_with_the_clock_off(TOLERANCE - dt.timedelta(seconds=30))
+    group_create(name="right")
+    assert BACK not in codes()
+
+
+def test_history_made_before_the_first_key_is_not_told():
+    group_create(name="now")
+    written_with_the_clock_off(-HOUR)
+    assert BACK not in codes()
