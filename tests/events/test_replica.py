@@ -3,11 +3,10 @@
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from django.db import connection, connections
@@ -18,12 +17,11 @@ from groups.services import group_create
 from meshmgmt.core import replica
 from meshmgmt.core.queries import execute
 from meshmgmt.core.replica import REPLICA, reading_replica
+from tests.events.samples import TRAFFIC_PATH as PATH
 from tests.events.samples import moment, traffic
 from tests.people import api_as
+from tests.postgresql import POSTGRESQL, Cluster
 from tests.servers import free_port
-
-PATH: Final = "/api/events/network-traffic"
-BINARIES: Final = Path("/usr/lib/postgresql")
 
 pytestmark = [
     pytest.mark.postgresql,
@@ -36,40 +34,32 @@ pytestmark = [
 ]
 
 
-def run(program: str, *words: str) -> None:
-    """Run a program of PostgreSQL, which refuses to be root."""
-    command = [str(max(BINARIES.glob("*/bin")) / program), *words]
-    if os.geteuid() == 0:
-        command = ["runuser", "-u", "postgres", "--", *command]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
-
-
 @pytest.fixture(scope="module")
 def standby(django_db_setup: None) -> Iterator[int]:
     """Yield the port of a streaming replica of the suite's server; the process knows it."""
-    if not list(BINARIES.glob("*/bin/pg_basebackup")):
+    if not list(POSTGRESQL.glob("*/bin/pg_basebackup")):
         pytest.skip("PostgreSQL's server programs are not installed")
     primary = connections.settings["default"]
-    folder, port = Path(tempfile.mkdtemp(prefix="standby-")), free_port()
-    data = str(folder / "data")
+    cluster = Cluster(Path(tempfile.mkdtemp(prefix="standby-")))
+    data = str(cluster.folder / "data")
     if os.geteuid() == 0:
-        shutil.chown(folder, "postgres")
+        shutil.chown(cluster.folder, "postgres")
     where = ("-h", primary["HOST"], "-p", str(primary["PORT"]), "-U", primary["USER"])
-    run("pg_basebackup", "-D", data, "-R", "-X", "stream", "-c", "fast", *where)
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder}"
+    cluster.run("pg_basebackup", "-D", data, "-R", "-X", "stream", "-c", "fast", *where)
+    options = f"-p {cluster.port} -c listen_addresses=127.0.0.1 -k {cluster.folder}"
     # As many connections as the primary, or it does not start.
     options += " -c fsync=off -c max_connections=200"
-    log = ("-l", str(folder / "log"))
-    run("pg_ctl", "-D", data, "-w", "-o", options, *log, "start")
+    log = ("-l", str(cluster.folder / "log"))
+    cluster.run("pg_ctl", "-D", data, "-w", "-o", options, *log, "start")
     known: Any = connections.settings
     tests = {**known["default"]["TEST"], "MIRROR": "default"}  # nobody empties it
-    known[REPLICA] = {**known["default"], "PORT": port, "TEST": tests}
+    known[REPLICA] = {**known["default"], "PORT": cluster.port, "TEST": tests}
     try:
-        yield port
+        yield cluster.port
     finally:
         del known[REPLICA]
-        run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
-        shutil.rmtree(folder)
+        cluster.stop()
+        shutil.rmtree(cluster.folder)
 
 
 @pytest.fixture
@@ -77,9 +67,8 @@ def with_replica(standby: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """Rely on the replica, however slow the machine is."""
     monkeypatch.setattr(replica, "_rest_until", 0.0)
     monkeypatch.setattr(replica, "PATIENCE", 60.0)
-    execute(
-        "SET synchronous_commit = on"
-    )  # the throwaway server of the tests has it off
+    # The throwaway server of the tests has it off.
+    execute("SET synchronous_commit = on")
     yield
     connections[REPLICA].close()
     del connections[REPLICA]
