@@ -7,6 +7,7 @@ from typing import Any, Final
 import psycopg
 from django.db import connection
 
+from meshmgmt.core.queries import execute
 from tests.waiting import until
 
 _WAITING: Final = """
@@ -34,3 +35,17 @@ def waiting_pid(session: psycopg.Connection[Any], pattern: str) -> int:
         return session.execute(_WAITING, [pattern]).fetchone()
 
     return int(until(waiting, f"somebody who waits in {pattern}", 20.0)[0])
+
+
+@contextmanager
+def failing(deed: str, table: str, said: str, code: str = "P0001") -> Iterator[None]:
+    """Let statements such as INSERT into a table fail with these words, for a block."""
+    execute(
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" RAISE EXCEPTION '{said}' USING ERRCODE = '{code}'; END $$"
+    )
+    execute(f"CREATE TRIGGER fail BEFORE {deed} ON {table} EXECUTE FUNCTION fail()")
+    try:
+        yield
+    finally:
+        execute("DROP FUNCTION fail CASCADE")

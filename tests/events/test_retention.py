@@ -16,6 +16,7 @@ from events.streams import batches, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
 from meshmgmt.core.queries import execute
+from tests.events.backends import failing
 from tests.events.days import DAY, day, detach, detach_half, keep, store_day, totals
 from tests.events.samples import moment, proxy, traffic
 from tests.races import going_on
@@ -122,17 +123,11 @@ def test_a_day_and_its_tallies_go_together_or_not_at_all(
     for ago in (0, 9):
         store_day(ago)
     keep(monkeypatch, traffic=4)
-    table = TrafficTally._meta.db_table
-    execute(
-        "CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql"
-        " AS 'BEGIN RAISE EXCEPTION ''stopped''; END'"
-    )
-    execute(f"CREATE TRIGGER stop BEFORE DELETE ON {table} EXECUTE FUNCTION stop()")
-    try:
-        with pytest.raises(DatabaseError, match="stopped"):
-            retention.prune()
-    finally:
-        execute("DROP FUNCTION stop CASCADE")
+    with (
+        failing("DELETE", TrafficTally._meta.db_table, "stopped"),
+        pytest.raises(DatabaseError, match="stopped"),
+    ):
+        retention.prune()
     assert partitions.detached(TRAFFIC) == [day(9)]
     assert pages.everything(TRAFFIC) == 6
     retention.prune()
@@ -186,13 +181,9 @@ def test_batches_into_a_day_that_is_being_dropped_are_stored():
     """A run that is told to keep less than the server drops days it still takes."""
 
     def ingest(writer: str, number: int) -> None:
-        batches.ingest_events(
-            TRAFFIC,
-            [
-                traffic(id=f"{writer}-{number}-{n}", window_end=moment(n * DAY))
-                for n in (9, 10)
-            ],
-        )
+        names = [(n, f"{writer}-{number}-{n}") for n in (9, 10)]
+        batch = [traffic(id=name, window_end=moment(n * DAY)) for n, name in names]
+        batches.ingest_events(TRAFFIC, batch)
 
     with going_on(*(partial(ingest, writer) for writer in "abc")) as stored:
         for _ in range(12):

@@ -25,9 +25,8 @@ from events.streams.catalogue import PROXY, STREAMS, TRAFFIC
 from events.streams.citus import Worker
 from events.streams.statements import lock_timeout
 from meshmgmt.api.exceptions import describe
-from meshmgmt.core.queries import execute
 from observability.health import readiness
-from tests.events.backends import second_session
+from tests.events.backends import failing, second_session
 from tests.events.commands import run
 from tests.events.days import day, detach, detach_half, store_day, totals
 from tests.events.samples import traffic
@@ -187,19 +186,12 @@ def test_a_missing_day_is_recognised_by_its_code_or_its_words(
 
 @postgresql
 def test_a_batch_that_fails_by_an_internal_error_is_not_tried_again():
-    execute(
-        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " RAISE EXCEPTION 'connection not open' USING ERRCODE = 'XX000'; END $$"
-    )
-    execute(
-        f"CREATE TRIGGER fail BEFORE INSERT ON {TRAFFIC.tally_model._meta.db_table}"
-        " EXECUTE FUNCTION fail()"
-    )
-    try:
-        with pytest.raises(InternalError, match="connection not open"):
-            batches.ingest_events(TRAFFIC, [traffic()])
-    finally:
-        execute("DROP FUNCTION fail CASCADE")
+    table = TRAFFIC.tally_model._meta.db_table
+    with (
+        failing("INSERT", table, "connection not open", code="XX000"),
+        pytest.raises(InternalError, match="connection not open"),
+    ):
+        batches.ingest_events(TRAFFIC, [traffic()])
     assert totals() == (0, 0)
 
 

@@ -1,5 +1,6 @@
 """Disks that are small, and full."""
 
+import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,3 +31,14 @@ def filled(disk: Path) -> Path:
         while True:
             file.write(bytes(4096))
     return filler
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Let no file grow beyond a size, as on a disk that is full by then."""
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)

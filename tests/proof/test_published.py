@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import logging
-import resource
 import stat
 from datetime import timedelta
 from io import StringIO
@@ -26,6 +25,7 @@ from groups.services import group_create
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
 from tests.databases import undone
+from tests.observability.disks import room_for
 from tests.proof.trails import bare, command, faults, forge, tamper, write
 
 pytestmark = pytest.mark.django_db
@@ -258,9 +258,8 @@ def test_a_row_put_behind_newer_ones_with_an_old_time_is_a_fault(
     last = AuditEvent.objects.latest("pk").pk
     forged = forge(None, clock.now() - timedelta(days=30))
     seal()
-    assert faults(file) == [
-        ("time", f"event {forged} is older than event {last} before it")
-    ]
+    about = f"event {forged} is older than event {last} before it"
+    assert faults(file) == [("time", about)]
     group_create(name="the service writes on")
     seal()
     assert kinds(file) == {"time"}
@@ -357,14 +356,10 @@ def test_a_full_disk_is_an_error_and_the_next_run_publishes(ids: list[int], file
     before = file.read_bytes()
     group_create(name="one more")
     heads.keep_up()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     for room in (0, 10):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, hard))
-        try:
-            with pytest.raises(OSError, match=r"too large|No space"):
-                jobs["events.heads"].run()
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        refused = pytest.raises(OSError, match=r"too large|No space")
+        with room_for(len(before) + room), refused:
+            jobs["events.heads"].run()
         assert file.read_bytes() == before
     jobs["events.heads"].run()
     assert len(lines(file)) == len(before.splitlines()) + 1
@@ -397,9 +392,8 @@ def test_the_command_publishes_at_once_and_elsewhere(file: Path, tmp_path: Path)
     assert f"no tree heads were published in {blank} yet" in said
     assert "1 new in" in command("heads", "--publish")
     [head] = lines(file)
-    assert f"({head['tree_size']} events, root {head['root_hash'][:16]})" in command(
-        "heads"
-    )
+    newest = f"({head['tree_size']} events, root {head['root_hash'][:16]})"
+    assert newest in command("heads")
     assert json.loads(command("heads", "--json")) == {"file": str(file), "newest": head}
     group_create(name="one more")
     other = tmp_path / "mounted" / "heads.ndjson"
