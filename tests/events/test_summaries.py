@@ -6,18 +6,24 @@ from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from events.models import AuditEvent
+from events.admin.homecards import course, first_hour
+from events.models import AuditEvent, TrafficEvent
 from events.streams import batches, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.subjects import AUDIT_SUBJECT, PROXY_SUBJECT, TRAFFIC_SUBJECT
+from meshmgmt.accounts.models import User
+from meshmgmt.adminsite import home
 from meshmgmt.core import clock
 from meshmgmt.core.addresses import host_of
 from tests.api_client import Api
 from tests.databases import undone
 from tests.events.samples import moment, proxy, traffic
 from tests.events.test_filters import proxy_pool, traffic_pool
-from tests.people import api_as
+from tests.people import api_as, api_of
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -37,10 +43,8 @@ def api() -> Api:
 
 
 def values(answer: Any) -> dict[str, int]:
-    return {
-        " ".join(group["key"].values()): group["value"]
-        for group in answer.json["groups"]
-    }
+    groups = answer.json["groups"]
+    return {" ".join(group["key"].values()): group["value"] for group in groups}
 
 
 def since(minutes: int) -> str:
@@ -177,16 +181,10 @@ def test_repeated_denials_are_one_row_with_their_count(api: Api):
     other = proxy(status_code=403, source_ip="192.0.2.8", host="git.internal")
     batches.ingest_events(PROXY, [*denials, other, proxy()])
     answer = api.get(f"{PROXY_PATH}?group_by=source_ip,host&status=failed")
-    assert values(answer) == {
-        "192.0.2.7 wiki.internal": 150,
-        "192.0.2.8 git.internal": 1,
-    }
-    first = answer.json["groups"][0]
-    assert (first["events"], first["first"], first["last"]) == (
-        150,
-        denials[-1]["timestamp"],
-        denials[0]["timestamp"],
-    )
+    refused = {"192.0.2.7 wiki.internal": 150, "192.0.2.8 git.internal": 1}
+    assert values(answer) == refused
+    told = [answer.json["groups"][0][name] for name in ("events", "first", "last")]
+    assert told == [150, denials[-1]["timestamp"], denials[0]["timestamp"]]
 
 
 @pytest.mark.parametrize("path", SUBJECTS)
@@ -230,14 +228,12 @@ def test_changes_are_counted_by_who_and_what(api: Api):
         f"user-{n % 3} {'group.add' if n % 2 else 'route.add'}" for n in range(7)
     )
     assert answer.json["total"] == 7
-    names = {
-        group["key"]["initiator"]: group["name"] for group in answer.json["groups"]
-    }
+    groups = answer.json["groups"]
+    names = {group["key"]["initiator"]: group["name"] for group in groups}
     assert names["user-1"].startswith("Ann 1 / ")
     target = api.get(f"{AUDIT_PATH}?group_by=target&activity_code=route.*").json
-    assert [(group["name"], group["value"]) for group in target["groups"]] == [
-        ("Name 6", 4)
-    ]
+    told = [(group["name"], group["value"]) for group in target["groups"]]
+    assert told == [("Name 6", 4)]
 
 
 def test_group_by_may_be_repeated(api: Api):
@@ -254,3 +250,33 @@ def test_drops_count_whether_aggregated_or_listed(api: Api):
 def test_connections_without_a_status_are_no_failures(api: Api):
     batches.ingest_events(PROXY, [proxy(status_code=0, protocol="tcp")])
     assert api.get(f"{PROXY_PATH}?metric=failures").json["total"] == 0
+
+
+HOURS = 24
+
+
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(minutes=st.lists(st.integers(1, 60 * (HOURS - 1)), min_size=1, max_size=6))
+def test_each_hour_of_a_course_holds_what_its_events_hold(
+    owner: User, minutes: list[int]
+):
+    sent = [
+        traffic(window_end=moment(ago), rx_bytes=ago, tx_bytes=0) for ago in minutes
+    ]
+    before = list(TrafficEvent.objects.values_list("pk", flat=True))
+    ok(api_of(owner).post("/api/events/network-traffic", sent))
+    rows = TrafficEvent.objects.exclude(pk__in=before)
+    found = course(
+        TRAFFIC_SUBJECT, "bytes", "direction", HOURS, (rows, {"id": "those"})
+    )
+    wanted = [0] * HOURS
+    for row in rows:
+        wanted[(row.time - first_hour(HOURS)) // timedelta(hours=1)] += row.rx_bytes
+    assert found == wanted
+    assert sum(found) == sum(minutes)
+
+
+@given(st.lists(st.none() | st.integers(0, 10**9), max_size=200))
+def test_a_chart_has_a_column_for_each_value(values: list[int | None]):
+    path = home.chart(values)
+    assert path.count("M") == path.count("z") == sum(1 for value in values if value)
