@@ -50,35 +50,28 @@ ADDRESSES = ["10.0.0.1", "10.0.0.1:80", "10.0.0.11", "2001:db8::1", "192.0.2.7"]
 
 def traffic_pool() -> list[Event]:
     """Return events of every shape, two of them at each time."""
-    pool = []
-    for n in range(120):
-        kind = TYPES[n % 4]
-        pool.append(
-            traffic(
-                id=f"event-{n:03d}",
-                reporter_id=IDS[n % 5],
-                user={"id": IDS[n % 4], "email": f"{WORDS[n % 17]}@x.y", "name": "-"},
-                policy={"id": IDS[n % 4], "name": "-"},
-                source={
-                    "id": ("", *IDS)[n % 4],
-                    "name": WORDS[n % 18],
-                    "address": ADDRESSES[n % 5],
-                },
-                destination={
-                    "id": IDS[n % 2],
-                    "name": WORDS[n % 11],
-                    "address": ADDRESSES[n % 3],
-                },
-                protocol=(1, 6, 17, 0, 255)[n % 5],
-                direction=DIRECTIONS[n % 3],
-                connection_type=CONNECTIONS[n % 2],
-                num_of_drops=n % 3,
-                num_of_starts=n % 2,
-                window_end=moment(MINUTES[n % 7] + n // 2),
-                events=[{"type": kind, "timestamp": moment(9999)}] if n % 3 else [],
-            )
+    return [
+        traffic(
+            id=f"event-{n:03d}",
+            reporter_id=IDS[n % 5],
+            user={"id": IDS[n % 4], "email": f"{WORDS[n % 17]}@x.y", "name": "-"},
+            policy={"id": IDS[n % 4], "name": "-"},
+            source=named(("", *IDS)[n % 4], WORDS[n % 18], ADDRESSES[n % 5]),
+            destination=named(IDS[n % 2], WORDS[n % 11], ADDRESSES[n % 3]),
+            protocol=(1, 6, 17, 0, 255)[n % 5],
+            direction=DIRECTIONS[n % 3],
+            connection_type=CONNECTIONS[n % 2],
+            num_of_drops=n % 3,
+            num_of_starts=n % 2,
+            window_end=moment(MINUTES[n % 7] + n // 2),
+            events=[{"type": TYPES[n % 4], "timestamp": moment(9999)}] if n % 3 else [],
         )
-    return pool
+        for n in range(120)
+    ]
+
+
+def named(identifier: str, name: str, address: str) -> Event:
+    return {"id": identifier, "name": name, "address": address}
 
 
 def proxy_pool() -> list[Event]:
@@ -143,19 +136,22 @@ def is_end(end: Event, value: str) -> bool:
     return bool(value == (end["id"] or host_of(end["address"])))
 
 
+def same(name: str, end: str = "") -> Keep:
+    """Tell whether an event has the value in a field, of one of its ends if need be."""
+    return lambda event, value: bool((event[end] if end else event).get(name) == value)
+
+
 DATES: dict[str, Keep] = {
     "start_date": lambda event, value: at(event) >= bounds(value, end=False),
     "end_date": lambda event, value: at(event) <= bounds(value, end=True),
 }
-
-TRAFFIC_FILTERS: dict[str, Keep] = DATES | {
-    "user_id": lambda event, value: event["user"]["id"] == value,
-    "reporter_id": lambda event, value: event["reporter_id"] == value,
-    "source_id": lambda event, value: event["source"]["id"] == value,
-    "destination_id": lambda event, value: event["destination"]["id"] == value,
+ENDS = ("source", "destination")
+TRAFFIC_FILTERS: dict[str, Keep] = {
+    **DATES,
+    "reporter_id": same("reporter_id"),
+    **{f"{end}_id": same("id", end) for end in ("user", "policy", *ENDS)},
     "source": lambda event, value: is_end(event["source"], value),
     "destination": lambda event, value: is_end(event["destination"], value),
-    "policy_id": lambda event, value: event["policy"]["id"] == value,
     "protocol": lambda event, value: event["protocol"] == int(value),
     "type": of_type,
     "connection_type": lambda e, value: e["connection_type"] == value.upper(),
@@ -163,18 +159,10 @@ TRAFFIC_FILTERS: dict[str, Keep] = DATES | {
     "search": lambda event, value: holds(
         value,
         event["user"]["email"],
-        *(
-            event[side][name]
-            for side in ("source", "destination")
-            for name in ("name", "address")
-        ),
+        *(event[end][name] for end, name in product(ENDS, ("name", "address"))),
     ),
 }
-
-USERS = {
-    "ann": ("ann@straße.test", "Ann Müller"),
-    "bob": ("bob@x.test", "Bob"),
-}
+USERS = {"ann": ("ann@straße.test", "Ann Müller"), "bob": ("bob@x.test", "Bob")}
 
 
 def user_holds(event: Event, part: str, which: int) -> bool:
@@ -183,33 +171,25 @@ def user_holds(event: Event, part: str, which: int) -> bool:
     return facts is not None and holds(part, facts[which])
 
 
-PROXY_FILTERS: dict[str, Keep] = DATES | {
-    "host": lambda event, value: event["host"] == value,
+SAME = ("host", "service_id", "reason", "country_code", "source_ip", "user_id")
+PROXY_FILTERS: dict[str, Keep] = {
+    **DATES,
+    **{name: same(name) for name in SAME},
+    "auth_method": same("auth_method_used"),
+    "exact_path": same("path"),
+    "path": lambda event, value: value in event["path"],
     "method": lambda event, value: event["method"] in {value, value.upper()},
     "status_code": lambda event, value: event["status_code"] == int(value),
     "status": lambda event, value: (
         (200 <= event["status_code"] < 400) == (value.lower() == "success")
     ),
     "status_class": lambda e, value: e["status_code"] // 100 == int(value[0]),
-    "service_id": lambda event, value: event["service_id"] == value,
-    "auth_method": lambda event, value: event.get("auth_method_used") == value,
-    "reason": lambda event, value: event.get("reason") == value,
-    "country_code": lambda event, value: event.get("country_code") == value,
-    "source_ip": lambda event, value: event.get("source_ip") == value,
-    "path": lambda event, value: value in event["path"],
-    "exact_path": lambda event, value: event["path"] == value,
-    "user_id": lambda event, value: event.get("user_id") == value,
     "user_email": lambda event, value: user_holds(event, value, 0),
     "user_name": lambda event, value: user_holds(event, value, 1),
     "search": lambda event, value: (
-        holds(
-            value,
-            event["id"],
-            event.get("source_ip", ""),
-            event["host"] + event["path"],
-        )
-        or user_holds(event, value, 0)
-        or user_holds(event, value, 1)
+        holds(value, event["id"], event.get("source_ip", ""))
+        or holds(value, event["host"] + event["path"])
+        or any(user_holds(event, value, which) for which in (0, 1))
     ),
 }
 
@@ -219,14 +199,8 @@ parts = st.one_of(
 )
 minutes = st.integers(-10, 4100).map(lambda n: clock.now() - timedelta(minutes=n))
 dates = minutes.flatmap(
-    lambda m: st.sampled_from(
-        [
-            m.isoformat(),
-            m.date().isoformat(),
-            m.replace(tzinfo=None).isoformat(),
-        ]
-    )
-)
+    lambda m: st.sampled_from([m, m.date(), m.replace(tzinfo=None)])
+).map(lambda chosen: chosen.isoformat())
 
 
 def odd_case(words: tuple[str, ...]) -> st.SearchStrategy[str]:
@@ -275,18 +249,20 @@ proxy_params = st.fixed_dictionaries(
         "end_date": dates,
     },
 )
+
+
+def text_in(name: str) -> Callable[[Event], Any]:
+    return lambda event: event.get(name, "").encode()
+
+
+TEXTS = ("host", "path", "method", "source_ip", "user_id", "reason")
 SORT_KEYS: dict[str, Callable[[Event], Any]] = {
     "timestamp": at,
     "url": lambda event: (event["host"].encode(), event["path"].encode()),
-    "host": lambda event: event["host"].encode(),
-    "path": lambda event: event["path"].encode(),
-    "method": lambda event: event["method"].encode(),
     "status_code": lambda event: event["status_code"],
     "duration": lambda event: event["duration_ms"],
-    "source_ip": lambda event: event.get("source_ip", "").encode(),
-    "user_id": lambda event: event.get("user_id", "").encode(),
-    "auth_method": lambda event: event.get("auth_method_used", "").encode(),
-    "reason": lambda event: event.get("reason", "").encode(),
+    "auth_method": text_in("auth_method_used"),
+    **{name: text_in(name) for name in TEXTS},
 }
 
 
@@ -406,9 +382,7 @@ def test_a_long_search_looks_at_everything():
     [("-90s", 1), ("-1h", 2), ("-2d", 3), ("-1W", 3), ("2000-01-01", 4)],
 )
 def test_dates_count_back_from_now(start: str, found: int):
-    minutes = (1, 30, 60 * 30, 60 * 24 * 8)
-    times = [moment(ago) for ago in minutes[:3]]
-    batches.ingest_events(TRAFFIC, [traffic(window_end=t) for t in times])
-    batches.ingest_events(TRAFFIC, [traffic(window_end=moment(minutes[3]))])
+    for minutes in (1, 30, 60 * 30, 60 * 24 * 8):
+        batches.ingest_events(TRAFFIC, [traffic(window_end=moment(minutes))])
     answer = api_as("auditor").get(f"/api/events/network-traffic?start_date={start}")
     assert answer.json["total_records"] == found
