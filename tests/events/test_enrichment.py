@@ -22,6 +22,8 @@ pytestmark = pytest.mark.django_db
 ANN = UserFacts("user-1", "Ann", "Ann@mesh.dev")
 LAPTOP = PeerFacts("peer-9", "laptop", "100.64.0.9", "linux", "laptop.mesh", "user-1")
 SERVER = PeerFacts("peer-8", "server", "100.64.0.8", "debian", "server.mesh", "")
+PRINTER = ResourceFacts("res-1", "printer", "host")
+NETWORK = "81.2.69.0/24"
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +37,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         ],
         "users": lambda keys: [ANN] if {"user-1", "ann@mesh.dev"} & set(keys) else [],
         "policies": lambda ids: {"policy-1": "Allow"} if "policy-1" in ids else {},
-        "resources": lambda ids: [
-            item
-            for item in [ResourceFacts("res-1", "printer", "host")]
-            if item.id in ids
-        ],
+        "resources": lambda ids: [PRINTER] if PRINTER.id in ids else [],
         "overlay": lambda: [ipaddress.ip_network("100.64.0.0/10")],
     }
     for name, lookup in facts.items():
@@ -73,13 +71,10 @@ def test_ids_alone_are_completed():
 
 
 def test_an_address_of_ours_names_the_peer():
-    event = arrived(
-        source={"address": "100.64.0.9:5123"}, destination={"address": "100.64.0.8"}
-    )
-    assert (event["source"]["id"], event["source"]["address"]) == (
-        "peer-9",
-        "100.64.0.9:5123",
-    )
+    ends = {"source": "100.64.0.9:5123", "destination": "100.64.0.8"}
+    event = arrived(**{end: {"address": address} for end, address in ends.items()})
+    told = event["source"]["id"], event["source"]["address"]
+    assert told == ("peer-9", "100.64.0.9:5123")
     assert TrafficEvent.objects.get().destination_id == "peer-8"
 
 
@@ -128,46 +123,38 @@ def test_an_entry_from_a_peer_names_the_peer_and_an_email_its_user():
 
 
 @pytest.fixture
-def city_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Configure a database that knows one network."""
+def city_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database that knows one network, and is configured."""
     path = tmp_path / "city.mmdb"
-    write_database(
-        path,
-        {
-            "81.2.69.0/24": {
-                "country": {"iso_code": "GB"},
-                "city": {"names": {"en": "London"}},
-                "subdivisions": [{"iso_code": "ENG"}],
-            }
-        },
-    )
-    monkeypatch.setattr(
-        settings, "SVC", dataclasses.replace(settings.SVC, geoip_database=path)
-    )
+    london = {
+        "country": {"iso_code": "GB"},
+        "city": {"names": {"en": "London"}},
+        "subdivisions": [{"iso_code": "ENG"}],
+    }
+    write_database(path, {NETWORK: london})
+    config = dataclasses.replace(settings.SVC, geoip_database=path)
+    monkeypatch.setattr(settings, "SVC", config)
+    return path
 
 
 @pytest.mark.usefixtures("city_database")
 def test_public_addresses_get_their_place():
-    end = arrived(source={"id": "peer-9"}, destination={"address": "81.2.69.7:443"})
-    assert end["destination"]["geo_location"] == {
-        "city_name": "London",
-        "country_code": "GB",
+    event = arrived(source={"id": "peer-9"}, destination={"address": "81.2.69.7:443"})
+    place = {"city_name": "London", "country_code": "GB"}
+    assert event["destination"]["geo_location"] == place
+    entries = [proxy(source_ip="81.2.69.8"), proxy(country_code="FR")]
+    batches.ingest_events(PROXY, entries)
+    contents = [entry.content for entry in ProxyEntry.objects.all()]
+    assert {(c.get("country_code"), c.get("subdivision_code")) for c in contents} == {
+        ("GB", "ENG"),
+        ("FR", None),
     }
-    batches.ingest_events(
-        PROXY, [proxy(source_ip="81.2.69.8"), proxy(country_code="FR")]
-    )
-    places_of = {
-        (entry.content.get("country_code"), entry.content.get("subdivision_code"))
-        for entry in ProxyEntry.objects.all()
-    }
-    assert places_of == {("GB", "ENG"), ("FR", None)}
 
 
 @pytest.mark.usefixtures("city_database")
-def test_unknown_and_private_addresses_have_no_place():
-    assert places.look_up("9.9.9.9") is None
-    assert places.look_up("10.0.0.1") is None
-    assert places.look_up("") is None
+@pytest.mark.parametrize("address", ["9.9.9.9", "10.0.0.1", ""])
+def test_unknown_and_private_addresses_have_no_place(address: str):
+    assert places.look_up(address) is None
 
 
 @pytest.mark.usefixtures("city_database")
@@ -176,19 +163,17 @@ def test_a_database_of_ipv4_knows_no_place_of_ipv6():
     assert "country_code" not in ProxyEntry.objects.get().content
 
 
-@pytest.mark.usefixtures("city_database")
 @pytest.mark.parametrize(
     "facts",
     [{"country": "GB"}, {"country": {"iso_code": "GB"}, "city": {"names": 1}}, None],
     ids=["country", "city", "gone"],
 )
 def test_a_database_that_is_damaged_or_went_away_costs_no_event(
-    facts: dict[str, Any] | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    facts: dict[str, Any] | None, city_database: Path, caplog: pytest.LogCaptureFixture
 ):
-    path = tmp_path / "city.mmdb"
-    path.unlink()
+    city_database.unlink()
     if facts is not None:
-        write_database(path, {"81.2.69.0/24": facts})
+        write_database(city_database, {NETWORK: facts})
         places._reader.cache_clear()
     for number in range(3):
         batches.ingest_events(PROXY, [proxy(source_ip=f"81.2.69.{number}")])

@@ -16,10 +16,10 @@ from events.admin.here import link_to
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
-from groups.models import Group
 from meshmgmt.core import clock
 from tests.admin.signed_in import client_of
 from tests.events.samples import moment, proxy, traffic
+from tests.factories import group
 from tests.factories import peer as make_peer
 from tests.people import person
 
@@ -36,57 +36,52 @@ PAGES: dict[str, Any] = {
 
 
 @pytest.fixture
-def site() -> Client:
+def site(client: Client) -> Client:
     """The owner, signed in, with rows in every stream, some of them at the same time."""
-    client = client_of(person("owner"))
     AuditEvent.objects.prune()
     now = clock.now()
     AuditEvent.objects.bulk_create(
         AuditEvent(
-            timestamp=now - timedelta(minutes=number // 3),
-            activity_code=("group.add", "route.add")[number % 2],
-            initiator_id=f"user-{number % 3}",
-            target_id=f"object-{number % 4}",
-            target_type=("group", "peer")[number % 2],
-            source_address=("192.0.2.1", "")[number % 2],
+            timestamp=now - timedelta(minutes=n // 3),
+            activity_code=("group.add", "route.add")[n % 2],
+            initiator_id=f"user-{n % 3}",
+            target_id=f"object-{n % 4}",
+            target_type=("group", "peer")[n % 2],
+            source_address=("192.0.2.1", "")[n % 2],
         )
-        for number in range(25)
+        for n in range(25)
     )
     times = [moment(number // 3) for number in range(25)]
-    batches.ingest_events(
-        TRAFFIC,
-        [
-            traffic(
-                id=f"flow.{n}",
-                window_end=time,
-                source={"id": ("", "peer-1")[n % 2]},
-                user={"id": ("ann", "bob")[n % 2]},
-                policy={"id": ("", "p")[n % 2], "name": "Office"},
-                protocol=(6, 17, 1)[n % 3],
-                direction=("INGRESS", "EGRESS")[n % 2],
-                num_of_drops=n % 2,
-            )
-            for n, time in enumerate(times)
-        ],
-    )
-    batches.ingest_events(
-        PROXY,
-        [
-            proxy(
-                id=f"entry.{n}",
-                timestamp=time,
-                status_code=(200, 404, 503)[n % 3],
-                path=("/start", "/start/more")[n % 2],
-                duration_ms=n * 7 % 25,
-                user_id=("", "ann")[n % 2],
-                reason=("", "no leave")[n % 2],
-                auth_method_used=("", "password")[n % 2],
-                country_code=("", "DE")[n % 2],
-                source_ip=("192.0.2.7", "")[n % 2],
-            )
-            for n, time in enumerate(times)
-        ],
-    )
+    flows = [
+        traffic(
+            id=f"flow.{n}",
+            window_end=time,
+            source={"id": ("", "peer-1")[n % 2]},
+            user={"id": ("ann", "bob")[n % 2]},
+            policy={"id": ("", "p")[n % 2], "name": "Office"},
+            protocol=(6, 17, 1)[n % 3],
+            direction=("INGRESS", "EGRESS")[n % 2],
+            num_of_drops=n % 2,
+        )
+        for n, time in enumerate(times)
+    ]
+    batches.ingest_events(TRAFFIC, flows)
+    entries = [
+        proxy(
+            id=f"entry.{n}",
+            timestamp=time,
+            status_code=(200, 404, 503)[n % 3],
+            path=("/start", "/start/more")[n % 2],
+            duration_ms=n * 7 % 25,
+            user_id=("", "ann")[n % 2],
+            reason=("", "no leave")[n % 2],
+            auth_method_used=("", "password")[n % 2],
+            country_code=("", "DE")[n % 2],
+            source_ip=("192.0.2.7", "")[n % 2],
+        )
+        for n, time in enumerate(times)
+    ]
+    batches.ingest_events(PROXY, entries)
     return client
 
 
@@ -141,8 +136,7 @@ NO_PLACES = ("x", "before.1", "before.9e9.1", f"newer.{'9' * 18}.1", "before.1.%
 BAD = [
     *(
         (page, f"cursor={each}", "cursor: is no place in this list")
-        for page in PAGES
-        for each in NO_PLACES
+        for page, each in product(PAGES, NO_PLACES)
     ),
     (AUDIT_PAGE, "activity_code=nothing", "Activity: "),
     (TRAFFIC_PAGE, "protocol=ptc", "Protocol: "),
@@ -271,9 +265,7 @@ def test_proxy_entries_are_sorted_as_by_the_api(site: Client):
         assert "data-live" not in text
 
 
-def test_the_exports_of_a_page_are_those_of_the_api_with_its_filters(
-    site: Client,
-):
+def test_the_exports_of_a_page_are_those_of_the_api_with_its_filters(site: Client):
     query = "start_date=-7d&search=a&group_by=user&live=1"
     kinds = {"ndjson": "application/x-ndjson", "csv": "text/csv"}
     for address, (kind, accept) in product(PAGES, kinds.items()):
@@ -300,18 +292,14 @@ def test_an_export_needs_somebody_who_may_read_events(site: Client):
 def test_one_flow_leads_to_what_it_names(site: Client):
     owner = person("owner")
     ends = [make_peer(name="edge-7"), make_peer(name="db-1")]
-    batches.ingest_events(
-        TRAFFIC,
-        [
-            traffic(
-                id="named",
-                reporter_id=ends[0].pk,
-                source={"id": ends[0].pk, "name": "edge-7"},
-                destination={"id": ends[1].pk, "name": "<b>"},
-                user={"id": owner.pk, "name": "Ann"},
-            )
-        ],
+    flow = traffic(
+        id="named",
+        reporter_id=ends[0].pk,
+        source={"id": ends[0].pk, "name": "edge-7"},
+        destination={"id": ends[1].pk, "name": "<b>"},
+        user={"id": owner.pk, "name": "Ann"},
     )
+    batches.ingest_events(TRAFFIC, [flow])
     text = text_of(site, f"{TRAFFIC_PAGE}named/change/")
     for peer in ends:
         assert reverse("admin:inventory_peer_change", args=[peer.pk]) in text
@@ -322,26 +310,18 @@ def test_one_flow_leads_to_what_it_names(site: Client):
 
 
 def test_a_peer_that_left_a_group_is_shown_with_the_group(site: Client):
-    group = Group(name="Field service")
-    group.save()
-    AuditEvent.objects.bulk_create(
-        [
-            AuditEvent(
-                activity_code="peer.group.delete",
-                target_id="gone",
-                target_type="peer",
-                meta={"group": group.name, "group_id": group.pk, "peer_fqdn": "rui"},
-            )
-        ]
-    )
+    made = group("Field service")
+    left = {"target_id": "gone", "target_type": "peer"}
+    told = {"group": made.name, "group_id": made.pk, "peer_fqdn": "rui"}
+    AuditEvent(activity_code="peer.group.delete", meta=told, **left).save()
     views = shown_on(AUDIT_PAGE).views()
     [view] = [view for view in views if view.label.startswith("Membership")]
     asked = "&".join(f"{name}={value}" for name, value in view.pairs)
     text = text_of(site, f"{AUDIT_PAGE}?{asked}")
     assert len(keys(text)) == 1
-    assert f"group_id={group.pk}" in text
+    assert f"group_id={made.pk}" in text
     detail = text_of(site, f"{AUDIT_PAGE}{keys(text)[0]}/change/")
-    assert reverse("admin:groups_group_change", args=[group.pk]) in detail
+    assert reverse("admin:groups_group_change", args=[made.pk]) in detail
 
 
 def test_every_question_asked_often_can_be_asked(site: Client):

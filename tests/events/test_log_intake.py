@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 import zstandard
-from django.core.management import CommandError
+from django.core.management import CommandError, load_command_class
 from django.db import OperationalError, connection
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -189,17 +189,13 @@ def test_lines_are_those_of_the_text(text: bytes, pack: Callable[[bytes], bytes]
 def test_files_and_arguments_that_cannot_be_used_are_refused_each_with_its_reason(
     tmp_path: Path,
 ):
-    log = write(tmp_path / "log", proxy())
+    log, absent = write(tmp_path / "log", proxy()), tmp_path / "absent"
     refused: list[tuple[Path, dict[str, Any], str]] = [
-        (
-            log,
-            {"bad_lines": log.parent / "absent" / "aside"},
-            "aside cannot be written",
-        ),
-        (log, {"bad_lines": log.parent}, "--bad-lines: .* cannot be written"),
+        (log, {"bad_lines": absent / "aside"}, "aside cannot be written"),
+        (log, {"bad_lines": tmp_path}, "--bad-lines: .* cannot be written"),
         (log, {"bad_lines": log}, "--bad-lines: .* is the log that is read"),
-        (log.parent / "absent", {}, "absent cannot be read: No such"),
-        (log.parent, {}, "cannot be read: Is a directory"),
+        (absent, {}, "absent cannot be read: No such"),
+        (tmp_path, {}, "cannot be read: Is a directory"),
         (log / "below", {}, "cannot be read: Not a directory"),
     ]
     for path, options, words in refused:
@@ -219,9 +215,7 @@ def test_a_database_without_tables_is_refused(
         run("ingest", "proxy", str(log))
 
 
-def test_a_database_that_fails_is_said_with_the_lines_that_are_missing(
-    tmp_path: Path,
-):
+def test_a_database_that_fails_is_said_with_the_lines_that_are_missing(tmp_path: Path):
     log = write(tmp_path / "log", proxy(), proxy(path="/2"))
 
     def fail(execute: Any, sql: str, *rest: Any) -> Any:
@@ -245,7 +239,5 @@ def test_days_that_are_dropped_again_and_again_are_said_with_the_lines(
 
 
 def test_help_says_what_every_argument_is():
-    from events.management.commands.ingest import Command  # noqa: PLC0415
-
-    parser = Command().create_parser("manage.py", "ingest")
+    parser = load_command_class("events", "ingest").create_parser("manage.py", "ingest")
     assert not [a.dest for a in parser._actions if not a.help]

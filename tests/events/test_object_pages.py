@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.http import HttpRequest
 from django.test import RequestFactory
 from django.urls import reverse
 
@@ -25,10 +24,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def request_of_owner(rf: RequestFactory, owner: User) -> HttpRequest:
+def pages(rf: RequestFactory, owner: User) -> ObjectPages:
+    """What finds pages that the owner may see."""
     request = rf.get("/admin/")
     request.user = owner
-    return request
+    return ObjectPages(request)
 
 
 def links_of(event: AuditEvent, viewer: User) -> list[str]:
@@ -75,53 +75,43 @@ def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User):
     assert page not in links_of(event, person("auditor"))
 
 
-def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest):
+def test_a_peer_is_found_by_its_address(pages: ObjectPages):
     one = peer("laptop")
-    page = ObjectPages(request_of_owner).of_event(
-        AuditEvent(id=1, target_type="peer", target_id=one.ip)
-    )
-    assert is_of(page, one)
+    event = AuditEvent(id=1, target_type="peer", target_id=one.ip)
+    assert is_of(pages.of_event(event), one)
 
 
 @pytest.mark.usefixtures("wide_range")
-def test_who_has_an_address_by_now_is_not_taken_for_who_had_it(
-    request_of_owner: HttpRequest,
-):
+def test_who_has_an_address_by_now_is_not_taken_for_who_had_it(pages: ObjectPages):
     before = peer("laptop", ip="100.64.7.1")
     peer_update(peer_id=before.pk, ssh_enabled=True)
     event = newest_event()
     assert event.target_id == "100.64.7.1"
     peer_update(peer_id=before.pk, ip="100.64.7.2")
     peer("another", ip="100.64.7.1")
-    page = ObjectPages(request_of_owner).of_event(event)
-    assert is_of(page, before)
+    assert is_of(pages.of_event(event), before)
 
 
 @pytest.mark.usefixtures("few_parameters")
 @pytest.mark.sqlite
-def test_more_objects_are_found_than_a_statement_can_name(
-    request_of_owner: HttpRequest,
-):
+def test_more_objects_are_found_than_a_statement_can_name(pages: ObjectPages):
     ids = {one.pk for one in peers(MOST_PARAMETERS + 1)}
-    assert ObjectPages(request_of_owner).of_ids(ids).keys() == ids
+    assert pages.of_ids(ids).keys() == ids
 
 
 @pytest.mark.parametrize("kind", ["peer", "peers", "auto_groups", ""])
 def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
-    request_of_owner: HttpRequest, kind: str
+    pages: ObjectPages, kind: str
 ):
     one = peer("laptop")
     event = AuditEvent(target_type=kind, target_id=one.pk)
-    page = ObjectPages(request_of_owner).of_event(event)
-    assert is_of(page, one)
+    assert is_of(pages.of_event(event), one)
 
 
 @pytest.mark.parametrize(
     ("kind", "target"),
     [("peer", "100.64.0.10"), ("peer", "0" * 20), ("dnssettings", "x"), ("", "")],
 )
-def test_what_does_not_exist_has_no_page(
-    request_of_owner: HttpRequest, kind: str, target: str
-):
+def test_what_does_not_exist_has_no_page(pages: ObjectPages, kind: str, target: str):
     event = AuditEvent(id=1, target_type=kind, target_id=target)
-    assert ObjectPages(request_of_owner).of_event(event) is None
+    assert pages.of_event(event) is None

@@ -99,9 +99,8 @@ def test_nginx_stores_whatever_clients_send(tmp_path: Path):
     execute("DELETE FROM events_proxyentry")
     # The other format says the same but for the hosts, which it knows from targets only.
     entries = odd_entries(tmp_path / "combined.log", "nginx", len(told))
-    assert sorted((e.method, e.path) for e in entries) == sorted(
-        (method, path) for method, _, path in told
-    )
+    requests = sorted((method, path) for method, _, path in told)
+    assert sorted((e.method, e.path) for e in entries) == requests
     assert {entry.user_id for entry in entries if entry.path == "/user"} == users
 
 

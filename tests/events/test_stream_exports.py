@@ -36,16 +36,13 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     """A reader of 50 events in each stream, some at the same time, read in small steps."""
     monkeypatch.setattr(pages, "_PIECE_ROWS", 7)
     times = [moment(number // 4) for number in range(50)]
-    batches.ingest_events(
-        TRAFFIC, [traffic(id=f"flow-{n}", window_end=t) for n, t in enumerate(times)]
-    )
-    batches.ingest_events(
-        PROXY,
-        [
-            proxy(id=f"entry-{n}", timestamp=t, status_code=200 + n % 4 * 100)
-            for n, t in enumerate(times)
-        ],
-    )
+    flows = [traffic(id=f"flow-{n}", window_end=t) for n, t in enumerate(times)]
+    batches.ingest_events(TRAFFIC, flows)
+    entries = [
+        proxy(id=f"entry-{n}", timestamp=t, status_code=200 + n % 4 * 100)
+        for n, t in enumerate(times)
+    ]
+    batches.ingest_events(PROXY, entries)
     return api_as("auditor")
 
 
@@ -145,24 +142,15 @@ def _documented(name: str) -> list[str]:
 
 
 def test_csv_writes_objects_flat_and_runs_no_formula(api: Api):
-    batches.ingest_events(
-        TRAFFIC,
-        [
-            traffic(
-                id="new",
-                window_end=moment(-1),
-                source={"name": "=cmd()", "geo_location": {"country_code": "DE"}},
-                num_of_drops=2,
-            )
-        ],
-    )
+    source = {"name": "=cmd()", "geo_location": {"country_code": "DE"}}
+    new: dict[str, Any] = {"id": "new", "window_end": moment(-1), "num_of_drops": 2}
+    batches.ingest_events(TRAFFIC, [traffic(source=source, **new)])
     first = table(api.get(TRAFFIC_PATH, Accept=CSV))[0]
     assert first["source_name"] == "'=cmd()"
     assert first["source_geo_location_country_code"] == "DE"
     assert (first["num_of_drops"], first["source_os"]) == ("2", "")
-    batches.ingest_events(
-        PROXY, [proxy(id="new", timestamp=moment(-1), metadata={"peer_name": "db"})]
-    )
+    entry = proxy(id="new", timestamp=moment(-1), metadata={"peer_name": "db"})
+    batches.ingest_events(PROXY, [entry])
     first = table(api.get(PROXY_PATH, Accept=CSV))[0]
     assert orjson.loads(first["metadata"]) == {"peer_name": "db"}
     assert first["reason"] == ""
@@ -206,9 +194,8 @@ def test_an_export_takes_memory_for_a_piece_of_it_only(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(pages, "_PIECE_ROWS", 200)
-    batches.ingest_events(
-        TRAFFIC, [traffic(destination={"name": "x" * 250}) for _ in range(1800)]
-    )
+    flows = [traffic(destination={"name": "x" * 250}) for _ in range(1800)]
+    batches.ingest_events(TRAFFIC, flows)
     bodies = TrafficEvent.objects.values_list("body", flat=True)
     whole = sum(map(len, bodies))
     for pieces_of in (pages.ndjson_pieces, partial(pages.csv_pieces, TRAFFIC)):
@@ -226,10 +213,9 @@ def test_an_entry_that_arrives_meanwhile_is_given_once_at_most(api: Api):
     del api
     texts = pages.every_text(PROXY, ProxyEntry.objects.all())
     seen = [orjson.loads(text)["id"] for text in next(texts)]
-    batches.ingest_events(
-        PROXY,
-        [proxy(id="late", timestamp=moment(10)), proxy(id="now", timestamp=moment(-1))],
-    )
+    arriving = {"late": moment(10), "now": moment(-1)}
+    entries = [proxy(id=name, timestamp=time) for name, time in arriving.items()]
+    batches.ingest_events(PROXY, entries)
     seen += [orjson.loads(text)["id"] for chunk in texts for text in chunk]
     assert len(seen) == len(set(seen)) == 51
     assert "late" in seen
