@@ -40,17 +40,15 @@ NUMBERS = {
     "43143ff3c1cb0959": "1424953923781206.2",
 }
 
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs"])),
+    | TEXTS,
     lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=4
-        )
+        st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4)
     ),
 )
 

@@ -262,10 +262,8 @@ def test_what_the_database_itself_cannot_give_is_named_too(of_retention: bool):
 def test_what_retention_takes_while_it_is_read_one_by_one_is_not_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    old, _ = (
-        write(4500, START),
-        write(5),
-    )  # three batches, of which one is old as a whole
+    # Three batches, of which one is old as a whole.
+    old, _ = write(4500, START), write(5)
     signed()
     keep(monkeypatch, audit=30)
     deep = "[" * 900 + "]" * 900
