@@ -33,28 +33,36 @@ PEERS = [
     for n in (1, 2)
 ]
 FILES = {
-    "README.txt",
-    "status.txt",
-    "config.txt",
-    "versions.txt",
-    "migrations.txt",
-    "database.txt",
-    "metrics.txt",
-    "logs/recent.log",
+    *("README.txt", "status.txt", "config.txt", "versions.txt", "migrations.txt"),
+    *("database.txt", "metrics.txt", "logs/recent.log"),
 }
 
 
 @pytest.fixture(scope="module")
 def peers(server: Server) -> Iterator[list[dict[str, Any]]]:
     """The peers of the server, two more than it had."""
-    owner = {"Authorization": f"Token {server.token}"}
     lines = "\n".join(json.dumps(peer) for peer in PEERS)
     server.manage("import_peers", "-", text=lines)
-    found = server.get("/api/peers", **owner).json
+    found: list[dict[str, Any]] = server.ask("GET", "/api/peers")
     yield found
     for peer in found:
         if peer["name"] in {mine["name"] for mine in PEERS}:
-            server.get(f"/api/peers/{peer['id']}", method="DELETE", **owner)
+            server.call("DELETE", f"/api/peers/{peer['id']}")
+
+
+def debugging(server: Server, *words: str) -> "subprocess.Popen[str]":
+    """Start a timed debug run."""
+    # A shell that runs tests in the background makes its children ignore Ctrl-C. No
+    # code of ours may run between fork and exec to undo that: gRPC's threads are here.
+    command = ["env", "--default-signal=INT", sys.executable, "manage.py", "debug"]
+    return subprocess.Popen(
+        [*command, "for", *words],
+        cwd=BASE_DIR,
+        env=server.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def read(path: str | Path) -> dict[str, str]:
@@ -68,7 +76,7 @@ def read(path: str | Path) -> dict[str, str]:
 def test_a_bundle_holds_everything_and_no_secret(
     server: Server, peers: list[dict[str, Any]]
 ):
-    server.get("/api/dns/zones", Authorization=f"Token {server.token}")
+    server.call("GET", "/api/dns/zones")
     server.get("/api/dns/zones?password=hunter2hunter2")
     answer = server.manage("debug", "bundle")
     path = answer.splitlines()[-1]
@@ -94,13 +102,9 @@ def test_a_bundle_holds_everything_and_no_secret(
 def test_an_anonymised_bundle_names_no_network(
     server: Server, peers: list[dict[str, Any]]
 ):
-    server.get(
-        "/api/dns/zones?search=db.corp.internal", Authorization=f"Token {server.token}"
-    )
+    server.call("GET", "/api/dns/zones?search=db.corp.internal")
     for peer in PEERS:
-        server.get(
-            f"/api/peers?name={peer['name']}", Authorization=f"Token {server.token}"
-        )
+        server.call("GET", f"/api/peers?name={peer['name']}")
     answer = server.manage("debug", "bundle", "--anonymize")
     everything = "\n".join(read(answer.splitlines()[-1]).values())
     names = [peer["name"] for peer in PEERS]
@@ -133,24 +137,14 @@ def test_log_files_of_one_name_are_both_in_a_bundle(idle: Path, tmp_path: Path):
 def test_a_timed_run_keeps_answers_and_restores_the_level(
     server: Server, peers: list[dict[str, Any]]
 ):
-    headers = {"Authorization": f"Token {server.token}"}
-    peer = peers[0]["id"]
-    run = subprocess.Popen(
-        [sys.executable, "manage.py", "debug", "for", "6s"],
-        cwd=BASE_DIR,
-        env=server.environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    asked = 0
+    peer, asked = peers[0]["id"], 0
+    run = debugging(server, "6s")
 
     def ask() -> bool:
         nonlocal asked
         asked += 1
-        return server.get(f"/api/peers/{peer}/dns", **headers).status == 200 and bool(
-            server.records(level="trace")
-        )
+        status = server.call("GET", f"/api/peers/{peer}/dns").status
+        return status == 200 and bool(server.records(level="trace"))
 
     until(ask, "an answer served at level trace")
     out, err = run.communicate(timeout=PATIENCE)
@@ -185,17 +179,7 @@ def test_a_second_run_is_refused(serving: Path):
 def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
     server: Server, number: signal.Signals, tmp_path: Path
 ):
-    debug = ["manage.py", "debug", "for", "60s", "--output", str(tmp_path)]
-    # A shell that runs tests in the background makes its children ignore Ctrl-C. No
-    # code of ours may run between fork and exec to undo that: gRPC's threads are here.
-    run = subprocess.Popen(
-        ["env", "--default-signal=INT", sys.executable, *debug],
-        cwd=BASE_DIR,
-        env=server.environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    run = debugging(server, "60s", "--output", str(tmp_path))
     until(lambda: loglevels.read(server.runtime_dir).rules, "another level")
     kept = server.runtime_dir / capture.FILE
     kept.touch()

@@ -2,42 +2,27 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from meshmgmt.env import BASE_DIR
 from tests.observability.disks import filled
-from tests.postgresql import Cluster, running_cluster
-from tests.runfolder import clean_environ
+from tests.postgresql import running_cluster
 from tests.servers import Server
 from tests.waiting import until
 
 pytestmark = pytest.mark.sqlite
 
 
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """A running PostgreSQL."""
-    with running_cluster() as made:
-        yield made
-
-
-def migrate(environ: dict[str, str]) -> None:
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(
-        command, cwd=BASE_DIR, env={**clean_environ(), **environ}, check=True
-    )
-
-
 @pytest.mark.slow
 def test_missing_migrations_and_a_stopped_database_make_the_server_unready(
-    folder: Path, cluster: Cluster
+    folder: Path,
 ):
-    with Server(folder, SVC_DATABASE_URL=cluster.url) as server:
+    with (
+        running_cluster() as cluster,
+        Server(folder, SVC_DATABASE_URL=cluster.url) as server,
+    ):
         missing = server.get("/readyz")
         assert missing.status == 503
         assert missing.json["checks"]["migrations"] == "failed"
@@ -47,7 +32,7 @@ def test_missing_migrations_and_a_stopped_database_make_the_server_unready(
         until(lambda: server.value(series) > 10, "the number of migrations")
         assert server.get("/livez").status == 200
 
-        migrate({"SVC_DATABASE_URL": cluster.url, "SVC_DATA_DIR": str(folder)})
+        server.manage("migrate", "--verbosity", "0")
         assert server.get("/readyz").status == 200
         until(lambda: server.value("mesh_inventory_up") == 1, "the inventory")
 
