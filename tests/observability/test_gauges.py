@@ -11,9 +11,12 @@ from django.db import DatabaseError, connections
 
 from meshmgmt.core import clock
 from observability import registries
+from observability.health import readiness
 from observability.metrics import scrape
 from observability.registries import InventoryRows
+from tests.dns import bodies
 from tests.people import api_as, api_of, person, token_of
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -47,28 +50,15 @@ def test_groups_zones_and_records_are_counted():
     before = counts()
     api = api_as("owner")
     api.post("/api/groups", {"name": "one"})
-    zone = api.post(
-        "/api/dns/zones",
-        {
-            "name": "z",
-            "domain": "corp.internal",
-            "enable_search_domain": False,
-            "distribution_groups": [],
-        },
-    ).json
-    record = {"name": "a.corp.internal", "type": "A", "content": "10.0.0.1", "ttl": 1}
-    assert api.post(f"/api/dns/zones/{zone['id']}/records", record).status == 200
+    zone = ok(api.post("/api/dns/zones", bodies.zone()))
+    ok(api.post(f"/api/dns/zones/{zone['id']}/records", bodies.record()))
     after = counts()
     assert after["mesh_groups"]["api",] == before["mesh_groups"]["api",] + 1
     assert after["mesh_groups"]["jwt",] == 0
     assert after["mesh_dns_zones"] == {("enabled",): 1, ("disabled",): 0}
     assert after["mesh_dns_records"] == {("A",): 1, ("AAAA",): 0, ("CNAME",): 0}
-    assert set(after["mesh_peers"]) == {
-        ("approval_required",),
-        ("login_expired",),
-        ("connected",),
-        ("disconnected",),
-    }
+    states = {"approval_required", "login_expired", "connected", "disconnected"}
+    assert set(after["mesh_peers"]) == {(state,) for state in states}
 
 
 def test_tokens_about_to_expire_are_counted_apart():
@@ -77,11 +67,8 @@ def test_tokens_about_to_expire_are_counted_apart():
     token_of(user, days=30)
     with clock.set_to(clock.now() - dt.timedelta(days=9)):
         token_of(user, days=1)
-    assert counts()["mesh_tokens"] == {
-        ("valid",): 1,
-        ("expiring",): 1,
-        ("expired",): 1,
-    }
+    states = ("valid", "expiring", "expired")
+    assert counts()["mesh_tokens"] == {(state,): 1 for state in states}
 
 
 def test_the_number_of_series_does_not_follow_the_number_of_objects():
@@ -156,3 +143,14 @@ def shown(sampler: scrape.Sampler) -> float:
 def test_names_are_registered_once():
     with pytest.raises(ValueError, match="mesh_peers is registered already"):
         registries.register_inventory("mesh_peers", "x", (), dict)
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_a_registered_check_makes_the_server_unready_where_that_is_required(
+    monkeypatch: pytest.MonkeyPatch, required: bool
+):
+    check = registries.ReadinessCheck(lambda: "none is open", required)
+    monkeypatch.setitem(registries.READINESS_CHECKS, "doors", check)
+    [finding] = [f for f in readiness.findings() if f.name == "doors"]
+    assert (finding.problem, finding.required) == ("none is open", required)
+    assert readiness.is_ready([finding]) is not required

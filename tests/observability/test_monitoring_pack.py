@@ -1,8 +1,9 @@
-"""Alert rules and the dashboard against the real Prometheus and a live server."""
+"""Alert rules, the dashboard and the operators' commands against what really runs."""
 
 import json
 import re
 import subprocess
+import sys
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.wire import request
 
 DEPLOY = BASE_DIR / "deploy"
 RULES = DEPLOY / "prometheus" / "alerts.yml"
+DOCUMENT = BASE_DIR / "docs" / "operations.md"
 DASHBOARD = DEPLOY / "grafana" / "mesh.json"
 MAPS = "management_account_network_map_object_count_bucket"
 DURATION = "management_http_request_duration_ms_bucket"
@@ -134,6 +136,11 @@ def test_every_rule_says_what_to_do_first():
         assert set(rule["annotations"]) == {"summary", "runbook"}, rule["alert"]
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
     assert [rule["alert"] for rule in rules()] == list(CASES)
+
+
+def test_every_alert_has_its_line_for_operators():
+    text = DOCUMENT.read_text()
+    assert [r["alert"] for r in rules() if f"`{r['alert']}`" not in text] == []
 
 
 def test_each_rule_fires_and_stays_silent_when_it_should(tmp_path: Path):
@@ -264,3 +271,35 @@ def test_a_real_prometheus_scrapes_and_answers_every_panel(
         assert {place for place, _ in empty} <= {"Housekeeping jobs"}, empty
         text = (tmp_path / "output").read_text()
     assert not re.search(r"level=(warn|error)", text), text
+
+
+def commands() -> list[str]:
+    """Return the commands of the chapter for operators, in order."""
+    blocks = re.findall(r"```console\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    return [line[2:] for block in blocks for line in block.splitlines()]
+
+
+def as_here(command: str, server: Server) -> str:
+    """Return a command for the server under test instead of the one of `make run`."""
+    return (
+        command.replace("127.0.0.1:8000", f"127.0.0.1:{server.port}")
+        .replace("127.0.0.1:9090", f"127.0.0.1:{server.metrics_port}")
+        .replace("./manage.py", f"{sys.executable} manage.py")
+        .replace("var/run/", f"{server.runtime_dir}/")
+    )
+
+
+@pytest.mark.sqlite
+@pytest.mark.slow
+def test_every_command_for_operators_runs_as_written(folder: Path):
+    with Server(folder, content="demo") as server:
+        until((server.runtime_dir / "housekeeping.json").exists, "a start")
+        for command in commands():
+            script = f"set -o pipefail; {as_here(command, server)}"
+            environ = {**server.environ, "TOKEN": server.token}
+            done = ran("/bin/bash", "-c", script, env=environ, timeout=120)
+            assert done.returncode == 0, (command, done.stdout, done.stderr)
+            assert done.stdout.strip(), command
+            refused = re.match(r'\{"message":', done.stdout)
+            assert not refused, (command, done.stdout)
+        assert server.token not in server.printed()

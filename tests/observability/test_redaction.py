@@ -1,5 +1,6 @@
 """Secrets never reach an output."""
 
+import logging
 import re
 import time
 
@@ -8,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from observability.logs import redaction
+from tests.logscan import LogScan
+from tests.people import api_of, person
 
 SECRET = "hunter2hunter2"
 TOKEN = "mpt_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -97,3 +100,32 @@ def test_long_hostile_text_takes_linear_time():
 
     seconds(100)
     assert seconds(20_000) < 200 * max(seconds(1000), 0.0005)
+
+
+# The watch over the suite's log sees what it is there for.
+
+
+@pytest.mark.django_db
+def test_requests_of_the_suite_are_scanned(log_scan: LogScan):
+    before = log_scan.records
+    api_of(person("owner")).get("/api/groups")
+    assert log_scan.records >= before + 2
+
+
+def test_a_password_in_a_line_is_found():
+    scan = LogScan()
+    scan.passwords.add("correct-horse")
+    logger = logging.getLogger("scanned")
+    logger.addHandler(scan)
+    logger.propagate = False
+    try:
+        logger.warning("harmless")
+        assert scan.found() == []
+        logger.warning("signed in with %s", "correct-horse")
+        assert len(scan.found()) == 1
+        # A token is hidden by the formatter, so this line is clean.
+        logger.warning("used %s", "mpt_" + "a" * 36)
+        assert len(scan.found()) == 1
+    finally:
+        logger.removeHandler(scan)
+        logger.propagate = True
