@@ -9,8 +9,8 @@ import pytest
 
 from events.models import AuditEvent
 from meshmgmt.core import clock
-from meshmgmt.delivery import rules, services
-from meshmgmt.delivery.models import DeadLetter, Subscription
+from meshmgmt.delivery import rules, services, worker
+from meshmgmt.delivery.models import Subscription
 from observability.metrics import scrape
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.api_client import Api
@@ -114,29 +114,15 @@ class TestSubscriptions(ResourceContract):
         yield {"name": " "}, 422, "name", "the name must be"
         yield {"name": f"to SIEM {TAKEN}"}, 409, "name", ""
         yield {"stream": "dns"}, 422, "stream", "the stream must be one of"
-        yield (
-            {"filters": {"colour": "red"}},
-            422,
-            "filters.colour",
-            "colour is no filter",
-        )
-        for value in ("nothing.*", "ab"):
-            field = "activity_code" if "." in value else "search"
-            yield {"filters": {field: value}}, 422, f"filters.{field}", field[:6]
-        yield (
-            {"filters": {"start_date": "-24h"}},
-            422,
-            "filters.start_date",
-            "start_date is not",
-        )
-        twice = "target_id: is given more than once"
-        yield {"filters": {"target_id": ["a", "b"]}}, 422, "filters.target_id", twice
-        yield (
-            {"filters": {"search": 5}},
-            422,
-            "filters.search",
-            "the filter search must be",
-        )
+        for field, value, words in (
+            ("colour", "red", "colour is no filter"),
+            ("activity_code", "nothing.*", "activi"),
+            ("search", "ab", "search"),
+            ("search", 5, "the filter search must be"),
+            ("start_date", "-24h", "start_date is not"),
+            ("target_id", ["a", "b"], "target_id: is given more than once"),
+        ):
+            yield {"filters": {field: value}}, 422, f"filters.{field}", words
         for target, part in (
             ({"type": "webhook", "url": "http://a.test/"}, "URL"),
             ({"type": "file", "path": "x"}, "path"),
@@ -171,10 +157,8 @@ def test_what_is_asked_for_is_in_the_trail_but_the_state_is_not(api: Api):
 
 def test_the_state_tells_what_is_to_come(api: Api):
     one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
-    replayed = api.post(
-        f"{one}/replay", {"from": "2026-01-01T00:00:00Z", "until": "2026-01-02"}
-    )
-    assert replayed.status == 200, replayed.json
+    past = {"from": "2026-01-01T00:00:00Z", "until": "2026-01-02"}
+    ok(api.post(f"{one}/replay", past))
     state = api.get(f"{one}/state").json
     assert state["replay_from"] == "2026-01-01T00:00:00Z"
     assert state["replay_until"].startswith("2026-01-02T23:59:59")
@@ -225,19 +209,11 @@ def test_a_replay_is_stopped_and_told_once(api: Api):
 
 
 def test_dead_letters_are_listed_and_forgotten(api: Api):
-    from meshmgmt.delivery import worker  # noqa: PLC0415
-
     one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
-    subscription = Subscription.objects.get()
-    now = clock.now()
+    of, now = Subscription.objects.get(), clock.now()
     for days in (1, 31):
-        DeadLetter.objects.create(
-            subscription=subscription,
-            event_id=str(days),
-            event_time=now,
-            error="422",
-            created_at=now - timedelta(days=days),
-        )
+        facts = {"event_id": str(days), "created_at": now - timedelta(days=days)}
+        of.deadletter_set.create(event_time=now, error="422", **facts)
     assert len(api.get(f"{one}/dead-letters").json) == 2
     worker.forget_dead_letters()
     assert [row["event_id"] for row in api.get(f"{one}/dead-letters").json] == ["1"]

@@ -86,9 +86,8 @@ def test_documents_are_replaced_in_values_and_name_fields():
         "by_peer": {"db1.corp.internal": 1},
     }
     shown = Anonymiser().document(document)
-    assert shown["logger"] == "django.request"
-    assert shown["enabled"] is True
-    assert shown["ttl"] == 300
+    kept = [shown[name] for name in ("logger", "enabled", "ttl")]
+    assert kept == ["django.request", True, 300]
     assert shown["domain"] == shown["search_domains"][0] != "corp"
     text = json.dumps(shown)
     assert "100.64.0.9" not in text

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from meshmgmt.core.queries import execute
 from tests.api_client import Api
 from tests.people import api_as
 from tests.races import lock_held_elsewhere
@@ -27,21 +28,12 @@ def owner() -> Api:
 def read_only(owner: Api) -> Iterator[None]:
     """Make the database take no writes, as a standby or a file without permission."""
     postgresql = connection.vendor == "postgresql"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SET default_transaction_read_only = on"
-            if postgresql
-            else "PRAGMA query_only = ON"
-        )
+    switch = "SET default_transaction_read_only" if postgresql else "PRAGMA query_only"
+    execute(f"{switch} = on")
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SET default_transaction_read_only = off"
-                if postgresql
-                else "PRAGMA query_only = OFF"
-            )
+        execute(f"{switch} = off")
 
 
 @pytest.fixture
@@ -86,9 +78,8 @@ def test_the_admin_site_is_503_without_the_database():
 def test_a_read_only_database_makes_the_server_unready(owner: Api):
     ready = owner.get("/readyz?verbose")
     assert ready.status == 503
-    assert ready.json["details"]["database"] == (
-        "the database is read-only: nothing can be changed"
-    )
+    told = "the database is read-only: nothing can be changed"
+    assert ready.json["details"]["database"] == told
 
 
 @pytest.mark.usefixtures("read_only")

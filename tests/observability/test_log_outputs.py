@@ -6,7 +6,6 @@ import logging
 import os
 import pwd
 import re
-import resource
 import shutil
 import socket
 import subprocess
@@ -24,6 +23,7 @@ from observability.logs import outputs
 from observability.logs.formats import JsonFormatter
 from observability.logs.outputs import Background
 from observability.metrics import instruments
+from tests.observability.disks import room_for
 
 WRITER = """
 import logging, sys
@@ -158,16 +158,11 @@ def test_what_a_full_disk_took_a_part_of_is_lost_and_mixes_with_no_other(
 ):
     lost = instruments.counter("mesh.log.write.errors.total")
     before, handler = lost._value.get(), outputs.LogFile(tmp_path / "app.log")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler.emit(record("first"))
     handler.flush()
-    size = handler.path.stat().st_size
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, limits[1]))
+    with room_for(handler.path.stat().st_size + 20):
         handler.emit(record("half of it " * 10))
         handler.emit(record("nothing of it"))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     handler.emit(record("whole"))
     handler.close()
     lines = handler.path.read_text().splitlines()
@@ -178,13 +173,9 @@ def test_what_a_full_disk_took_a_part_of_is_lost_and_mixes_with_no_other(
 
 def test_a_part_that_one_process_left_mixes_with_no_record_of_another(tmp_path: Path):
     one, other = (outputs.LogFile(tmp_path / "app.log") for _ in range(2))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    with room_for(20):
         one.emit(record("half of it " * 10))
         other.emit(record("nothing of it"))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     for handler, text in ((other, "whole of the other"), (one, "whole of the one")):
         handler.emit(record(text))
         handler.close()

@@ -21,11 +21,10 @@ def test_each_request_has_two_lines_with_its_id(server: Server):
     until(lambda: len(server.records(request_id=request_id)) == 2, "two lines")
     lines = server.records(request_id=request_id)
     assert [line["msg"] for line in lines] == ["HTTP request", "HTTP response"]
+    facts = {"level": "info", "method": "GET", "source": "127.0.0.1"}
+    facts["path"] = "/api/dns/zones?x=1"
     for line in lines:
-        assert line["level"] == "info"
-        assert line["method"] == "GET"
-        assert line["path"] == "/api/dns/zones?x=1"
-        assert line["source"] == "127.0.0.1"
+        assert line == line | facts
         assert line["account_id"]
     assert lines[1]["status"] == reply.status == 401
     assert lines[1]["endpoint"] == "/api/dns/zones"

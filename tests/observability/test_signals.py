@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+from functools import partial
 from typing import Final
 
 import pytest
@@ -36,19 +37,14 @@ PUBLIC: Final = {
 }
 
 
-def count(histogram: Histogram) -> float:
-    [family] = histogram.collect()
-    return float(next(s.value for s in family.samples if s.name.endswith("_count")))
+def sample(metric: Counter | Histogram, ending: str) -> float:
+    [family] = metric.collect()
+    return float(next(s.value for s in family.samples if s.name.endswith(ending)))
 
 
-def total(histogram: Histogram) -> float:
-    [family] = histogram.collect()
-    return float(next(s.value for s in family.samples if s.name.endswith("_sum")))
-
-
-def value(counter: Counter) -> float:
-    [family] = counter.collect()
-    return float(family.samples[0].value)
+count: Final = partial(sample, ending="_count")
+total: Final = partial(sample, ending="_sum")
+value: Final = partial(sample, ending="_total")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -108,14 +104,15 @@ def test_a_login_above_seven_seconds_is_warned_about_and_counted(
     high = instruments.counter("management.grpc.login.request.high.latency.counter")
     asked = instruments.counter("management.grpc.login.request.counter")
     duration = instruments.histogram("management.grpc.login.request.duration.ms")
-    before = value(high), value(asked), count(duration)
+
+    def counted() -> tuple[float, float, float]:
+        return value(high), value(asked), count(duration)
+
+    before = counted()
     with caplog.at_level(logging.WARNING):
         logins.observe_login(peer_id="p1", seconds=seconds)
-    assert (value(high), value(asked), count(duration)) == (
-        before[0] + slow,
-        before[1] + 1,
-        before[2] + 1,
-    )
+    grown = [new - old for new, old in zip(counted(), before, strict=True)]
+    assert grown == [slow, 1, 1]
     found = [r for r in caplog.records if getattr(r, "peer_id", "") == "p1"]
     assert len(found) == slow
     if slow:
