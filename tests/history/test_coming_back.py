@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from dns.services.zones import zones
 from events.activities import Activity
-from events.models import AuditEvent
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.control.models import StreamProcess
 from meshmgmt.control.services.presence import remove_ephemeral_peers
@@ -21,9 +20,10 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.expiry import expire_logins
 from meshmgmt.inventory.services.peers import peer_delete, peer_update
-from tests.api_client import Answer, Api
+from tests.api_client import Api
 from tests.dns.bodies import record, zone
-from tests.factories import account_settings, group, newest_event, peer, peers
+from tests.factories import account_settings, group, peer, peers
+from tests.history.test_reverting import newest, of_code, refused, revert
 from tests.people import person
 from tests.resource_contract import Body, ok
 
@@ -31,14 +31,7 @@ pytestmark = pytest.mark.django_db
 
 
 def undo(api: Api) -> None:
-    ok(reverted(api, newest_event()))
-
-
-def reverted(
-    api: Api, event: AuditEvent, query: str = "", *, whole: bool = True, **headers: str
-) -> Answer:
-    path = f"/api/events/audit/{event.pk}/revert{query}"
-    return api.post(path, {"whole_request": whole}, **headers)
+    ok(revert(api, newest()))
 
 
 def shown(api: Api, path: str) -> list[Body]:
@@ -55,9 +48,7 @@ def test_a_request_id_that_another_client_chose_too_takes_nothing_else_back(
     for name, address in (("theirs", "192.0.2.1"), ("mine", "192.0.2.2")):
         chosen = {"X-Request-Id": "chosen-twice", "X-Forwarded-For": address}
         ok(api.post("/api/groups", {"name": name}, **chosen))
-
     undo(api)
-
     names = {each["name"] for each in ok(api.get("/api/groups"))}
     assert names == {"All", "theirs"}
 
@@ -73,9 +64,7 @@ def test_records_that_took_the_places_of_others_give_them_back(api: Api):
     ok(api.call("PUT", f"{path}/zonefile", swapped))
     assert {one["type"] for one in shown(api, f"{path}/records")} == {"A", "CNAME"}
     assert shown(api, f"{path}/records") != before
-
     undo(api)
-
     assert shown(api, f"{path}/records") == before
 
 
@@ -86,9 +75,7 @@ def test_a_record_that_was_renamed_is_found_by_its_old_name_again(api: Api):
     one = ok(api.post(path, old))
     new = record(name="b.zf.test", content="10.0.0.9")
     ok(api.put(f"{path}/{one['id']}", new))
-
     undo(api)
-
     assert api.post(path, old).status == 409
     assert api.post(path, new).status == 200
 
@@ -105,9 +92,7 @@ def test_a_peer_comes_back_with_its_login_as_it_was(api: Api, ended: bool):
         last_login=clock.now(),
     )
     ok(api.delete(f"/api/peers/{laptop.pk}"))
-
     undo(api)
-
     assert ok(api.get(f"/api/peers/{laptop.pk}"))["login_expired"] is ended
     assert (Peer.objects.get(pk=laptop.pk).last_login is None) is ended
 
@@ -131,10 +116,10 @@ class TestAddresses:
     def test_a_peer_whose_address_is_out_of_the_range_gets_another(self, api: Api):
         one = peer()
         ok(api.delete(f"/api/peers/{one.pk}"))
-        gone = newest_event()
+        gone = newest()
         changed(api, network_range="10.9.0.0/24")
-        planned = ok(reverted(api, gone, "?dry_run=true"))
-        ok(reverted(api, gone, **{"X-Plan-Hash": planned["plan_hash"]}))
+        planned = ok(revert(api, gone, "?dry_run=true"))
+        ok(revert(api, gone, **{"X-Plan-Hash": planned["plan_hash"]}))
         ((ip, _),) = addresses(one)
         assert ip.startswith("10.9.0.")
 
@@ -143,9 +128,9 @@ class TestAddresses:
         with context.scope(request_id="both"):
             for one in some:
                 peer_delete(peer_id=one.pk)
-        gone = newest_event()
+        gone = newest()
         peer("new", ip="100.64.9.1", dns_label="p1")
-        ok(reverted(api, gone))
+        ok(revert(api, gone))
         (first, _), (second, _) = addresses(*some)
         assert first not in {"100.64.9.1", "100.64.9.2"}
         assert second == "100.64.9.2"
@@ -162,7 +147,7 @@ class TestAddresses:
                 for one in some:
                     peer_delete(peer_id=one.pk)
             with CaptureQueriesContext(connection) as queries:
-                ok(reverted(api, newest_event()))
+                undo(api)
             asked.append(len(queries))
         assert Peer.objects.count() == 21
         assert asked[1] <= asked[0] + 2
@@ -170,11 +155,9 @@ class TestAddresses:
     def test_a_peer_whose_key_another_has_does_not(self, api: Api):
         one = peer()
         ok(api.delete(f"/api/peers/{one.pk}"))
-        gone = newest_event()
+        gone = newest()
         peer(wg_public_key=one.wg_public_key)
-        answer = reverted(api, gone)
-        assert answer.status == 409
-        assert "another peer has this WireGuard public key" in answer.json["message"]
+        refused(api, gone, "another peer has this WireGuard public key")
 
     @pytest.mark.parametrize("still", ["the same", "none", "no range", "another range"])
     def test_a_peer_has_ipv6_if_its_groups_have_it(self, api: Api, still: str):
@@ -183,7 +166,7 @@ class TestAddresses:
         changed(api, network_range_v6=SIX, ipv6_enabled_groups=[made.pk])
         ((_, before),) = addresses(one)
         ok(api.delete(f"/api/peers/{one.pk}"))
-        gone = newest_event()
+        gone = newest()
         since: dict[str, Body] = {
             "the same": {},
             "none": {"ipv6_enabled_groups": []},
@@ -191,7 +174,7 @@ class TestAddresses:
             "another range": {"network_range_v6": "fd00:2::/64"},
         }
         changed(api, **since[still])
-        ok(reverted(api, gone))
+        ok(revert(api, gone))
         ((_, after),) = addresses(one)
         if still == "another range":
             assert str(after).startswith("fd00:2::")
@@ -222,10 +205,10 @@ class TestAddresses:
         made = group("six", one)
         changed(api, network_range_v6=SIX, ipv6_enabled_groups=[made.pk])
         ok(api.put(f"/api/groups/{made.pk}", {"name": "six", "peers": []}))
-        left = AuditEvent.objects.get(activity_code="peer.group.delete")
-        planned = ok(reverted(api, left, "?dry_run=true", whole=False))
+        left = of_code("peer.group.delete")
+        planned = ok(revert(api, left, "?dry_run=true", whole=False))
         hashed = {"X-Plan-Hash": planned["plan_hash"]}
-        ok(reverted(api, left, whole=False, **hashed))
+        ok(revert(api, left, whole=False, **hashed))
         ((_, ipv6),) = addresses(one)
         assert str(ipv6).startswith("fd00:1:")
 
@@ -236,10 +219,8 @@ class TestAddresses:
         made = group("six", one)
         changed(api, network_range_v6=SIX, ipv6_enabled_groups=[made.pk])
         ok(api.put(f"/api/groups/{made.pk}", {"name": "six", "peers": []}))
-        lost = AuditEvent.objects.filter(activity_code="peer.ip.update").latest("id")
-        answer = reverted(api, lost, whole=False)
-        assert answer.status == 409
-        assert "in no group that has IPv6" in answer.json["message"]
+        lost = of_code("peer.ip.update")
+        refused(api, lost, "in no group that has IPv6", whole=False)
 
     @pytest.mark.parametrize("whole", [True, False])
     def test_peers_with_gaps_between_them_are_in_the_old_range_again(
@@ -249,9 +230,8 @@ class TestAddresses:
         some = [peer(ip=f"100.64.0.{n}") for n in (3, 4, 2, 7)]
         before = addresses(*some)
         changed(api, network_range="10.9.0.0/24")
-        code = Activity.ACCOUNT_NETWORK_RANGE_UPDATE
-        event = AuditEvent.objects.filter(activity_code=code).latest("id")
-        ok(reverted(api, event, whole=whole))
+        event = of_code(Activity.ACCOUNT_NETWORK_RANGE_UPDATE)
+        ok(revert(api, event, whole=whole))
         after = addresses(*some)
         assert (after == before) is whole
         assert all(ip.startswith("100.64.0.") for ip, _ in after)
@@ -259,20 +239,16 @@ class TestAddresses:
     def test_an_address_out_of_the_range_does_not_come_back_alone(self, api: Api):
         one = peer(ip="100.64.9.200")
         peer_update(peer_id=one.pk, ip="100.64.9.2")
-        moved = newest_event()
+        moved = newest()
         changed(api, network_range="100.64.9.0/28")
-        answer = reverted(api, moved)
-        assert answer.status == 409
-        assert "not within the account's network range" in answer.json["message"]
+        refused(api, moved, "not within the account's network range")
 
     def test_an_address_that_another_has_does_not_come_back(self, api: Api):
         one = peer(ip="100.64.9.1")
         peer_update(peer_id=one.pk, ip="100.64.9.2")
-        moved = newest_event()
+        moved = newest()
         peer(ip="100.64.9.1")
-        answer = reverted(api, moved)
-        assert answer.status == 409
-        assert "another peer has the address 100.64.9.1" in answer.json["message"]
+        refused(api, moved, "another peer has the address 100.64.9.1")
 
 
 @pytest.mark.parametrize("owned", [True, False])

@@ -20,7 +20,7 @@ from meshmgmt.core.orderedlinks import all_links, link_rows
 from meshmgmt.core.queries import MOST_PARAMETERS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_update
-from tests.api_client import Api
+from tests.api_client import Answer, Api
 from tests.dns import bodies
 from tests.factories import Trail, group, newest_event, peer, peers, rule, setup_key
 from tests.history.writes import AddressWriter, check_at_random
@@ -53,16 +53,17 @@ def newest() -> int:
     return newest_event().pk
 
 
-def revert(api: Api, event: int, query: str = "", **headers: str) -> Any:
+def revert(
+    api: Api, event: int, query: str = "", *, whole: bool = True, **headers: str
+) -> Answer:
     path = f"/api/events/audit/{event}/revert{query}"
-    return api.post(path, {"whole_request": True}, **headers)
+    return api.post(path, {"whole_request": whole}, **headers)
 
 
 def refused(api: Api, event: int, words: str, *, whole: bool = True) -> None:
     """Check that a change is not taken back, says why, and nothing is written."""
     before = stored()
-    body = {"whole_request": True} if whole else None
-    answer = api.post(f"/api/events/audit/{event}/revert", body)
+    answer = revert(api, event, whole=whole)
     assert answer.status == 409, answer.json
     assert words in answer.json["message"]
     assert stored() == before
