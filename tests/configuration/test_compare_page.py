@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,9 +13,11 @@ from django.test.utils import CaptureQueriesContext
 
 from events.models import AuditEvent
 from meshmgmt.core import clock
+from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.configuration.test_moments import told
-from tests.factories import group, peer
+from tests.dns import bodies
+from tests.factories import group, newest_event, peer
 from tests.history.test_past import now
 from tests.history.test_revert_page import signed_in
 from tests.people import api_as, person
@@ -42,17 +43,13 @@ def headings(text: str) -> list[str]:
 
 def test_each_object_says_what_became_of_it_and_who_did_it(api: Api):
     gone = ok(api.post("/api/groups", {"name": "gone"}))
-    zone = ok(api.post("/api/dns/zones", zone_body("example.internal")))
+    zone = ok(api.post("/api/dns/zones", bodies.zone(domain="example.internal")))
     machines = str(group("machines").pk)
     first = now()
     other = api_as("network_admin")
-    ok(other.put(f"/api/dns/zones/{zone['id']}", zone_body("example.internal", "New")))
-    record = {
-        "name": "www.example.internal",
-        "type": "A",
-        "content": "10.0.0.1",
-        "ttl": 300,
-    }
+    renamed = bodies.zone(domain="example.internal", name="New")
+    ok(other.put(f"/api/dns/zones/{zone['id']}", renamed))
+    record = bodies.record(name="www.example.internal")
     ok(other.post(f"/api/dns/zones/{zone['id']}/records", record))
     ok(other.delete(f"/api/groups/{gone['id']}"))
     ok(other.put("/api/dns/settings", {"disabled_management_groups": [machines]}))
@@ -65,27 +62,16 @@ def test_each_object_says_what_became_of_it_and_who_did_it(api: Api):
         "DNS settings changed",
     ]
     assert text.count("by <bdi>a network_admin</bdi>,") == 4
-    for event in AuditEvent.objects.filter(activity_code__in=("group.delete",)):
-        assert f"/admin/events/auditevent/{event.pk}/take-back/" in text
+    event = AuditEvent.objects.get(activity_code="group.delete")
+    assert f"/admin/events/auditevent/{event.pk}/take-back/" in text
     assert f"/admin/dns/zone/{zone['id']}/change/" in text
     assert headings(compared(signed_in(), first, first)) == []
 
 
-def zone_body(
-    domain: str, name: str = "Old", groups: Sequence[str] = ()
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "domain": domain,
-        "enabled": True,
-        "enable_search_domain": False,
-        "distribution_groups": list(groups),
-    }
-
-
 def test_the_document_is_that_of_the_command(api: Api):
     staff = ok(api.post("/api/groups", {"name": "staff"}))
-    ok(api.post("/api/dns/zones", zone_body("a.internal", groups=[staff["id"]])))
+    zone = bodies.zone(distribution_groups=[staff["id"]])
+    ok(api.post("/api/dns/zones", zone))
     first = now()
     ok(api.post("/api/groups", {"name": "ops"}))
     ok(api.put(f"/api/groups/{staff['id']}", {"name": "people", "peers": []}))
@@ -96,16 +82,9 @@ def test_the_document_is_that_of_the_command(api: Api):
 
 def test_another_name_is_one_change(api: Api):
     staff = ok(api.post("/api/groups", {"name": "staff"}))
-    zone = ok(
-        api.post("/api/dns/zones", zone_body("old.internal", groups=[staff["id"]]))
-    )
-    record = {
-        "name": "www.old.internal",
-        "type": "A",
-        "content": "10.0.0.1",
-        "ttl": 300,
-    }
-    ok(api.post(f"/api/dns/zones/{zone['id']}/records", record))
+    zone = bodies.zone(distribution_groups=[staff["id"]])
+    made = ok(api.post("/api/dns/zones", zone))
+    ok(api.post(f"/api/dns/zones/{made['id']}/records", bodies.record()))
     first = now()
     ok(api.put(f"/api/groups/{staff['id']}", {"name": "people", "peers": []}))
     text = compared(signed_in(), first)
@@ -117,15 +96,14 @@ def test_members_of_a_group_are_not_taken_for_changes_of_it(api: Api):
     made = ok(api.post("/api/groups", {"name": "ops"}))
     first = now()
     ok(api.put(f"/api/groups/{made['id']}", {"name": "operators", "peers": []}))
-    renamed = AuditEvent.objects.order_by("-id")[0]
+    renamed = newest_event()
     network = ok(api.post("/api/networks", {"name": "office"}))
     resource = {"name": "db", "address": "10.0.0.0/24", "enabled": True}
     way = f"/api/networks/{network['id']}/resources"
     ok(api.post(way, {**resource, "groups": [made["id"]]}))
     body = {"name": "operators", "peers": [str(peer("laptop").pk)]}
     ok(api.put(f"/api/groups/{made['id']}", body))
-    newest = AuditEvent.objects.order_by("-id")[0]
-    assert newest.pk > renamed.pk
+    assert newest_event().pk > renamed.pk
     text = compared(signed_in(), first)
     assert f"/admin/events/auditevent/{renamed.pk}/take-back/" in text
 
@@ -133,7 +111,7 @@ def test_members_of_a_group_are_not_taken_for_changes_of_it(api: Api):
 def test_an_event_leads_to_what_was_before_its_request_and_after(api: Api):
     ok(api.post("/api/groups", {"name": "before"}))
     ok(api.post("/api/groups", {"name": "ops"}))
-    event = AuditEvent.objects.order_by("-id")[0]
+    event = newest_event()
     ok(api.post("/api/groups", {"name": "later"}))
     client = signed_in()
     page = client.get(f"/admin/events/auditevent/{event.pk}/change/").content.decode()
@@ -197,29 +175,23 @@ def test_many_differences_come_in_pages_of_few_queries(api: Api):
     assert "60 objects differ" in text
     assert "Page 1 of 2" in text
     assert len(headings(text)) == 50
-    with CaptureQueriesContext(
-        connection,
-    ) as many:
+    with CaptureQueriesContext(connection) as many:
         second = client.get(f"{link}&page=2").content.decode()
     assert headings(second)[0] == "Group group-50 created"
     assert len(many) < 120
 
 
 def test_only_those_who_read_settings_and_events_see_it():
-    client = Client()
-    client.force_login(person("auditor"))
-    assert client.get(PATH).status_code == 200
-    client.force_login(person("user"))
-    assert client.get(PATH).status_code in (302, 403)
+    assert client_of(person("auditor")).get(PATH).status_code == 200
+    assert client_of(person("user")).get(PATH).status_code in (302, 403)
 
 
 def test_who_changes_nothing_is_not_offered_to_take_anything_back(api: Api):
     first = now()
     ok(api.post("/api/groups", {"name": "new"}))
-    event = AuditEvent.objects.order_by("-pk")[0]
+    event = newest_event()
     page = f"/admin/events/auditevent/{event.pk}/change/"
-    client = Client()
     for role, offered in (("owner", True), ("network_admin", True), ("auditor", False)):
-        client.force_login(person(role))
+        client = client_of(person(role))
         for text in (compared(client, first), client.get(page).content.decode()):
             assert (f"/auditevent/{event.pk}/take-back/" in text) is offered

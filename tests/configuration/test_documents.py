@@ -26,6 +26,7 @@ from meshmgmt.inventory.models import NetworkResource
 from meshmgmt.movingin.rows import GROUP_LISTS
 from tests.access import bodies
 from tests.databases import KIND, elsewhere
+from tests.dns import bodies as dns
 from tests.factories import Trail, group, newest_event, numbered, peer, peers, resource
 from tests.history.writes import Writer
 from tests.people import api_as, person, robot
@@ -63,18 +64,11 @@ def filled() -> Body:
     for _ in range(60):
         writer.write()
     some = [ok(api.post("/api/groups", {"name": n}))["id"] for n in ("ops", "eng")]
-    zone = {"domain": "office.example", "enable_search_domain": False}
-    ok(api.post("/api/dns/zones", {"name": "o", **zone, "distribution_groups": some}))
-    servers = {
-        "description": "",
-        "nameservers": [{"ip": "9.9.9.9", "ns_type": "udp", "port": 53}],
-        "enabled": True,
-        "groups": some,
-        "primary": False,
-        "domains": ["b.example", "a.example"],
-        "search_domains_enabled": False,
-    }
-    ok(api.post("/api/dns/nameservers", {"name": "z servers", **servers}))
+    zone = dns.zone(name="o", domain="office.example", distribution_groups=some)
+    ok(api.post("/api/dns/zones", zone))
+    domains = ["b.example", "a.example"]
+    servers = dns.nameserver_group(name="z servers", domains=domains, groups=some)
+    ok(api.post("/api/dns/nameservers", servers))
     # Before the networks that are drawn.
     network = ok(api.post("/api/networks", {"name": "an office"}))["id"]
     resource = {"name": "nas", "address": "10.0.0.1", "groups": some, "enabled": True}
@@ -95,17 +89,9 @@ def filled() -> Body:
     }
     policy = {"name": "nas", "enabled": True, "rules": [rule]}
     ok(api.post("/api/policies", {**policy, "source_posture_checks": [posture["id"]]}))
-    route = {
-        "network_id": "lan",
-        "description": "",
-        "enabled": True,
-        "network": "10.9.0.0/16",
-        "peer_groups": some[:1],
-        "metric": 100,
-        "masquerade": True,
-        "groups": some,
-    }
-    ok(api.post("/api/routes", route))
+    route: Body = {"network_id": "lan", "network": "10.9.0.0/16", "description": ""}
+    route |= {"enabled": True, "metric": 100, "masquerade": True}
+    ok(api.post("/api/routes", {**route, "peer_groups": some[:1], "groups": some}))
     return document()
 
 
@@ -221,17 +207,7 @@ FAULTS: Final[list[tuple[Body, str]]] = [
     ({"groups": [{"nam": "x"}]}, r"groups\[0\].*'nam' was unexpected"),
     ({"groups": [{"name": ""}]}, r"groups\[0\]: the name"),
     (
-        {
-            "zones": [
-                {
-                    "name": "z",
-                    "domain": "z.example",
-                    "enabled": True,
-                    "enable_search_domain": False,
-                    "distribution_groups": ["nobody"],
-                }
-            ]
-        },
+        {"zones": [dns.zone(distribution_groups=["nobody"])]},
         r"zones\[0\]: there is no group named 'nobody'",
     ),
     ({"policies": [{"name": "p", "rules": ["x"]}]}, r"policies\[0\]: what refers"),
@@ -359,12 +335,17 @@ def test_a_hostile_answer_ends_drift_with_a_sentence(
     assert refused.value.returncode == 2
 
 
+def without_records(document: Body) -> list[Body]:
+    return [
+        {name: value for name, value in zone.items() if name != "records"}
+        for zone in document["zones"]
+    ]
+
+
 def test_drift_between_a_file_and_another_instance_is_of_what_the_file_has(
     filled: Body, file: Path
 ):
-    zones = [
-        {k: v for k, v in zone.items() if k != "records"} for zone in filled["zones"]
-    ]
+    zones = without_records(filled)
     settings = dict(reversed(list(filled["settings"].items())))
     del settings["peer_login_expiration"]
     some = {"groups": filled["groups"][::-1], "settings": settings, "zones": zones}
@@ -420,11 +401,9 @@ def test_a_document_that_grows_without_end_is_refused(file: Path):
 
 
 def test_parts_that_an_entry_does_not_have_stay(filled: Body, file: Path):
-    zones = [
-        {k: v for k, v in zone.items() if k != "records"} for zone in filled["zones"]
-    ]
+    zones = without_records(filled)
     networks = [
-        {"name": network["name"], "routers": network["routers"]}
+        {name: network[name] for name in ("name", "routers")}
         for network in filled["networks"]
     ]
     file.write_text(as_yaml({"version": 1, "zones": zones, "networks": networks}))

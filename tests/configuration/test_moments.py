@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from operator import itemgetter
 from random import Random
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from meshmgmt.access.services.networks import network_resources
 from meshmgmt.configuration.difference import difference
 from meshmgmt.configuration.document import configuration_at, names_at
+from meshmgmt.configuration.sections import SECTIONS
 from meshmgmt.core import clock
 from tests.access import bodies
 from tests.api_client import Api
@@ -83,35 +85,21 @@ ZONES = st.lists(
 
 @given(st.data())
 def test_entries_that_share_a_key_are_told_apart(data: st.DataObject):
-    empty = difference_free()
     documents = []
     for _ in range(2):
-        zones = sorted(data.draw(ZONES), key=lambda zone: str(zone["domain"]))
-        documents.append(
-            {
-                **empty,
-                "zones": [
-                    {**zone, "records": sorted(data.draw(RECORDS), key=str_name)}
-                    for zone in zones
-                ],
-            }
-        )
+        zones = sorted(data.draw(ZONES), key=itemgetter("domain"))
+        with_records = [
+            {**zone, "records": sorted(data.draw(RECORDS), key=itemgetter("name"))}
+            for zone in zones
+        ]
+        documents.append({**EMPTY, "zones": with_records})
     before, after = documents
     assert applied(before, difference(before, after)) == after
 
 
-def str_name(record: Body) -> str:
-    return str(record["name"])
-
-
-def difference_free() -> Body:
-    """A document without anything."""
-    names = (
-        *("version", "settings", "groups", "posture_checks", "networks", "policies"),
-        *("routes", "nameserver_groups", "zones", "access_tests", "dns_settings"),
-    )
-    single = {"version": 1, "settings": {}, "dns_settings": {}}
-    return {name: single.get(name, []) for name in names}
+EMPTY: Body = {"version": 1, "settings": {}, "dns_settings": {}}
+EMPTY |= {section.name: [] for section in SECTIONS}
+"""A document without anything."""
 
 
 def test_objects_and_fields_are_told(api: Api):

@@ -29,15 +29,8 @@ from tests.resource_contract import ok, stored
 pytestmark = pytest.mark.django_db
 
 PATHS = (
-    "groups",
-    "policies",
-    "posture-checks",
-    "networks",
-    "routes",
-    "dns/nameservers",
-    "dns/zones",
-    "dns/settings",
-    "accounts",
+    *("groups", "policies", "posture-checks", "networks", "routes", "accounts"),
+    *("dns/nameservers", "dns/zones", "dns/settings"),
 )
 
 
@@ -92,20 +85,9 @@ def test_peers_and_settings_are_shown_as_they_were(api: Api):
 
 def test_what_referred_to_a_group_is_told_with_keys_and_invites_of_then(api: Api):
     path = f"/api/groups/{(made := group('web')).pk}/usage"
-    key = {
-        "name": "k",
-        "type": "reusable",
-        "expires_in": 86400,
-        "auto_groups": [made.pk],
-        "usage_limit": 0,
-    }
-    invite = {
-        "email": "i@mesh.test",
-        "name": "i",
-        "role": "user",
-        "auto_groups": [made.pk],
-        "expires_in": 86400,
-    }
+    terms = {"expires_in": 86400, "auto_groups": [made.pk]}
+    key = {"name": "k", "type": "reusable", "usage_limit": 0, **terms}
+    invite = {"email": "i@mesh.test", "name": "i", "role": "user", **terms}
     moments = [(now(), ok(api.get(path)))]
     kept = ok(api.post("/api/setup-keys", key))["id"]
     asked = ok(api.post("/api/users/invites", invite))["id"]
@@ -134,9 +116,7 @@ def test_peers_that_had_one_address_after_another_have_their_own_past():
 def test_one_object_and_one_that_is_gone(api: Api):
     made = group("web")
     one = f"/api/groups/{made.pk}"
-    before = clock.rfc3339(
-        Group.objects.get(pk=made.pk).created_at - timedelta(seconds=1)
-    )
+    before = clock.rfc3339(made.created_at - timedelta(seconds=1))
     moment = now()
     ok(api.delete(one))
     assert ok(api.get(f"{one}?at={moment}"))["name"] == "web"

@@ -124,9 +124,8 @@ def test_a_refusal_names_what_is_gone():
 def test_readers_may_look_and_others_not():
     group_create(name="web")
     event = newest_event()
-    assert (
-        "not yours to change" in signed_in("auditor").get(page(event)).content.decode()
-    )
+    shown = signed_in("auditor").get(page(event)).content.decode()
+    assert "not yours to change" in shown
     assert signed_in("user").get(page(event)).status_code in (302, 403)
     assert Client().get(page(event)).status_code == 302
     assert signed_in().get(page(event).replace(str(event.pk), "0")).status_code == 404

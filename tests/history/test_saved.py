@@ -169,6 +169,12 @@ def test_peers_of_other_hosts_are_not_judged(process: str, settings: Any):
     assert delivered({away.pk}, 7) == Delivered(0, 0, 0)
 
 
+MANY = (
+    "1,200 peers may get another map; 3 of 9 online have it,"
+    " 4 are served by other hosts, which know."
+)
+
+
 @pytest.mark.parametrize(
     ("number", "exact", "progress", "words"),
     [
@@ -176,15 +182,7 @@ def test_peers_of_other_hosts_are_not_judged(process: str, settings: Any):
         (1, True, (0, 0, 0), "1 peer gets another map; it is not online."),
         (1, True, (1, 1, 0), "1 peer gets another map; 1 of 1 online has it."),
         (2, False, (0, 0, 0), "2 peers may get another map; none of them is online."),
-        (
-            1200,
-            False,
-            (9, 3, 4),
-            (
-                "1,200 peers may get another map; 3 of 9 online have it,"
-                " 4 are served by other hosts, which know."
-            ),
-        ),
+        (1200, False, (9, 3, 4), MANY),
     ],
 )
 def test_counts_agree_with_their_nouns(

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.api_client import Api
+from tests.dns.bodies import nameserver_group, zone
 from tests.resource_contract import Body
 
 COLLECTIONS = ("groups", "policies", "dns/zones", "dns/nameservers", "networks")
@@ -83,23 +84,16 @@ class Writer:
                     }
                 ],
             },
-            "dns/zones": {
-                "domain": f"z{self._number}.example",
-                "distribution_groups": some or groups[:1],
-                "enable_search_domain": False,
-            },
-            "dns/nameservers": {
-                "description": "",
-                "nameservers": [{"ip": "9.9.9.9", "ns_type": "udp", "port": 53}],
-                "enabled": True,
-                "groups": some or groups[:1],
-                "primary": True,
-                "domains": [],
-                "search_domains_enabled": False,
-            },
+            "dns/zones": zone(
+                domain=f"z{self._number}.example",
+                distribution_groups=some or groups[:1],
+            ),
+            "dns/nameservers": nameserver_group(
+                primary=True, domains=[], groups=some or groups[:1]
+            ),
             "networks": {"description": name},
         }
-        return {"name": name, **bodies[collection]}
+        return {**bodies[collection], "name": name}
 
     def _kind_of_rule(self, sources: Sequence[str]) -> Body:
         if self._random.random() < 0.7:
