@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -34,6 +33,7 @@ from meshmgmt.serving.leadership import Leadership
 from tests.backup.files import OLD, brief, changed, lines, manifest, rows, run, sealed
 from tests.databases import KIND, Elsewhere
 from tests.proof.trails import bare
+from tests.races import race
 from tests.resource_contract import Body
 
 FAR = 2**52
@@ -83,14 +83,11 @@ def test_a_backup_is_one_state_while_writes_go_on(beside: Elsewhere, tmp_path: P
 
     def write() -> None:
         made.append(group_create(name=f"beside {len(made)}"))
-        connection.close()
 
     def write_before_each_table(
         name: str, items: Iterable[Any], count: int
     ) -> Iterable[Any]:
-        writer = Thread(target=write)
-        writer.start()
-        writer.join()
+        race([write])
         return items
 
     with beside(KIND, migrated=True):
@@ -109,17 +106,13 @@ def test_retention_drops_no_day_that_a_backup_has_begun_to_read(
     outcomes: list[Exception] = []
 
     def drop() -> None:
-        try:
+        with pytest.raises(OperationalError) as refused:
             partitions.drop(TRAFFIC, [min(partitions.attached(TRAFFIC))])
-        except OperationalError as error:
-            outcomes.append(error)
-        connection.close()
+        outcomes.append(refused.value)
 
     def drop_at_first(name: str, items: Iterable[Any], count: int) -> Iterable[Any]:
         if not outcomes:
-            thread = Thread(target=drop)
-            thread.start()
-            thread.join()
+            race([drop])
         return items
 
     file = tmp_path / "file"
@@ -233,9 +226,8 @@ def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(
 
         with pytest.raises(KeyboardInterrupt):
             back_up(tmp_path / "other", fail)
-    assert {path.name for path in tmp_path.iterdir() if "sqlite3" not in path.name} == {
-        "file"
-    }
+    files = {path.name for path in tmp_path.iterdir() if "sqlite3" not in path.name}
+    assert files == {"file"}
 
 
 @pytest.mark.sqlite

@@ -70,14 +70,10 @@ class TestWhatIsTold:
     ):
         zone(api, web)
         seen = ok(api.delete(dry(f"/api/groups/{web.pk}")))["plan"]["peers"]
-        assert seen["maps"]["count"] == 3
-        assert seen["maps"]["exact"] is True
+        assert (seen["maps"]["count"], seen["maps"]["exact"]) == (3, True)
         [difference] = seen["dns"]
-        assert difference["zones"] == {
-            "added": [],
-            "removed": ["web zone"],
-            "changed": [],
-        }
+        gone = {"added": [], "removed": ["web zone"], "changed": []}
+        assert difference["zones"] == gone
         assert difference["peers"]["count"] == 2
 
     def test_peers_that_may_be_affected_and_are_not_do_not_count(
@@ -112,9 +108,8 @@ class TestWhatIsTold:
         body = {"distribution_groups": [web.pk, group("more", peer("new")).pk]}
         [difference] = ok(api.put(dry(path), body))["plan"]["peers"]["dns"]
         assert difference["zones"]["added"] == ["web zone"]
-        assert [told["name"] for told in difference["peers"]["peers"]] == [
-            Peer.objects.get(name="new").dns_label
-        ]
+        told = [each["name"] for each in difference["peers"]["peers"]]
+        assert told == [Peer.objects.get(name="new").dns_label]
 
     def test_a_change_of_everybody_is_counted_for_all(self, api: Api, web: Group):
         path = f"/api/accounts/{account_id()}"
@@ -141,9 +136,8 @@ class TestWhatIsTold:
         )
         reach = planned["plan"]["reach"]
         assert reach["left_out"] == 0
-        told = {
-            (p["source"]["name"], p["destination"]["name"]): p for p in reach["pairs"]
-        }
+        pairs = reach["pairs"]
+        told = {(p["source"]["name"], p["destination"]["name"]): p for p in pairs}
         lost = told["web", "db"]
         assert (lost["gained"], lost["lost_pairs"]) == ("", 2)
         assert lost["lost"] == "ICMP, other protocols, TCP 1-21 and 23-65535, UDP"
@@ -181,21 +175,22 @@ class TestNothingStays:
         user = person("user")
         own = api_of(user)
         somebody = Peer.objects.get(name="alpha")
+        robot = {
+            "name": "r",
+            "role": "user",
+            "auto_groups": [],
+            "is_service_user": True,
+        }
+        address = {
+            "name": "a.web.example",
+            "type": "A",
+            "content": "10.1.1.1",
+            "ttl": 9,
+        }
         path, body = {
             "group": ("/api/groups", {"name": "new", "peers": [somebody.pk]}),
-            "zone": (
-                f"/api/dns/zones/{made['id']}/records",
-                {"name": "a.web.example", "type": "A", "content": "10.1.1.1", "ttl": 9},
-            ),
-            "user": (
-                "/api/users",
-                {
-                    "is_service_user": True,
-                    "role": "user",
-                    "auto_groups": [],
-                    "name": "r",
-                },
-            ),
+            "zone": (f"/api/dns/zones/{made['id']}/records", address),
+            "user": ("/api/users", robot),
             "token": (f"/api/users/{user.pk}/tokens", {"name": "t", "expires_in": 9}),
             "peer": (f"/api/peers/{somebody.pk}", {"name": "delta"}),
         }[kind]
@@ -254,12 +249,10 @@ class TestGuard:
         planned = ok(api.put(dry(path), {"name": "web", "peers": []}))
         db = Group.objects.get(name="db")
         [gamma] = ok(api.get(f"/api/groups/{db.pk}"))["peers"]
-        group_update(
-            group_id=db.pk, name="db", peers=[gamma["id"], peer().pk], resources=[]
-        )
-        assert (
-            api.put(path, {"name": "web", "peers": []}, **guard(planned)).status == 409
-        )
+        more = [gamma["id"], peer().pk]
+        group_update(group_id=db.pk, name="db", peers=more, resources=[])
+        answer = api.put(path, {"name": "web", "peers": []}, **guard(planned))
+        assert answer.status == 409
 
     def test_addresses_that_are_drawn_do_not_matter(self, api: Api):
         six, one = group("six"), peer()
