@@ -174,9 +174,7 @@ def test_a_version_whose_schema_was_brought_further_backs_up_what_it_knows(
         assert Group.objects.filter(name="kept").exists()
 
 
-def test_requests_over_an_older_schema_say_that_it_is_to_be_migrated(
-    beside: Elsewhere,
-):
+def test_requests_over_an_older_schema_say_that_it_is_to_be_migrated(beside: Elsewhere):
     with beside(KIND, migrated=True):
         token = token_of(person())
         call_command("migrate", "accounts", "0001", verbosity=0)
@@ -186,9 +184,7 @@ def test_requests_over_an_older_schema_say_that_it_is_to_be_migrated(
 
 
 @pytest.mark.slow
-def test_of_processes_that_migrate_at_once_one_does_and_the_others_wait(
-    tmp_path: Path,
-):
+def test_of_processes_that_migrate_at_once_one_does_and_the_others_wait(tmp_path: Path):
     with own_database() if KIND == "postgresql" else nullcontext("") as url:
         server = Server(tmp_path / "var", database_url=url)
         with ThreadPoolExecutor() as pool:

@@ -172,9 +172,7 @@ def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path):
     assert document() == filled
 
 
-def test_a_router_is_known_by_its_groups_however_they_are_written(
-    file: Path,
-):
+def test_a_router_is_known_by_its_groups_however_they_are_written(file: Path):
     api = api_as()
     network = ok(api.post("/api/networks", {"name": "office"}))["id"]
     ids = [ok(api.post("/api/groups", {"name": name}))["id"] for name in ("b", "a")]

@@ -15,12 +15,7 @@ from meshmgmt.core.sealing import Unreadable
 from meshmgmt.delivery import rules
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.rules import (
-    Allowed,
-    backoff,
-    masked,
-    subscription_errors,
-)
+from meshmgmt.delivery.rules import Allowed, backoff, masked, subscription_errors
 from meshmgmt.delivery.senders import NotDelivered, lines, webhook
 from meshmgmt.delivery.senders.addresses import is_open
 from meshmgmt.delivery.senders.webhook import give_secret, key_of, secrets_of

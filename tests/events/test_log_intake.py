@@ -89,9 +89,7 @@ def test_what_becomes_of_a_repeated_id_does_not_depend_on_batches(
     assert aside.read_bytes().startswith(b"4\t")
 
 
-def test_equal_lines_are_different_events_and_so_are_those_of_two_hosts(
-    tmp_path: Path,
-):
+def test_equal_lines_are_different_events_and_so_are_those_of_two_hosts(tmp_path: Path):
     log = write(tmp_path / "log", combined(1), combined(1), combined(2))
     for host in ("Wiki.Internal", "web2"):
         assert told(str(log), format="nginx", host=host) == (3, 3, 0, 0)

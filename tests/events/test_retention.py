@@ -24,9 +24,7 @@ from tests.races import going_on
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_what_is_too_old_goes_and_the_rest_stays(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_what_is_too_old_goes_and_the_rest_stays(monkeypatch: pytest.MonkeyPatch):
     batches.ingest_events(
         TRAFFIC, [traffic(id=str(n), window_end=moment(n * DAY)) for n in range(9)]
     )
@@ -64,9 +62,7 @@ def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch):
     assert AuditEvent.objects.filter(activity_code="route.add").count() == 1
 
 
-def test_the_trail_tells_which_of_its_events_went(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_the_trail_tells_which_of_its_events_went(monkeypatch: pytest.MonkeyPatch):
     for ago in (40, 40, 0, 40, 40, 0, 40):
         with clock.set_to(clock.now() - timedelta(days=ago)):
             AuditEvent(activity_code=Activity.ROUTE_ADD, timestamp=clock.now()).save()

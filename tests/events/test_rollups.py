@@ -20,11 +20,7 @@ from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
 from events.streams import batches, retention, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.hours import HOUR, WIDTHS, Span, day_span
-from events.streams.subjects import (
-    PROXY_SUBJECT,
-    TRAFFIC_SUBJECT,
-    Subject,
-)
+from events.streams.subjects import PROXY_SUBJECT, TRAFFIC_SUBJECT, Subject
 from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs

@@ -214,11 +214,7 @@ def test_ingest_that_cannot_be_held_whole_is_not_held_at_all():
     first, second = (stream.lock_key for stream in STREAMS.values())
     with second_session() as other:
         other.execute("SELECT pg_advisory_lock(%s)", [second])
-        with (
-            pytest.raises(OperationalError),
-            lock_timeout("50ms"),
-            citus.ingest_held(),
-        ):
+        with pytest.raises(OperationalError), lock_timeout("50ms"), citus.ingest_held():
             pytest.fail("it was held")
         free = other.execute("SELECT pg_try_advisory_lock(%s)", [first]).fetchone()
     assert free == (True,)

@@ -190,9 +190,7 @@ def test_a_short_search_says_how_far_it_looked(api: Api):
         assert len(lines(answer)) == count
 
 
-def test_an_export_takes_memory_for_a_piece_of_it_only(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_an_export_takes_memory_for_a_piece_of_it_only(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pages, "_PIECE_ROWS", 200)
     flows = [traffic(destination={"name": "x" * 250}) for _ in range(1800)]
     batches.ingest_events(TRAFFIC, flows)

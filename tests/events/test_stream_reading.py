@@ -82,9 +82,7 @@ BAD_OF = {
 ACCEPTED = ("application/json", "text/csv", "application/x-ndjson")
 
 
-def test_a_bad_value_names_its_parameter_in_json_whatever_was_asked_for(
-    api: Api,
-):
+def test_a_bad_value_names_its_parameter_in_json_whatever_was_asked_for(api: Api):
     wrong, seen = [], set()
     for path, query in [(path, bad) for path, found in BAD_OF.items() for bad in found]:
         name = query.partition("=")[0]
@@ -226,11 +224,7 @@ ends = st.fixed_dictionaries(
     },
 )
 flows = st.fixed_dictionaries(
-    {
-        "reporter_id": texts.map(lambda t: t or "r"),
-        "source": ends,
-        "destination": ends,
-    },
+    {"reporter_id": texts.map(lambda t: t or "r"), "source": ends, "destination": ends},
     optional={
         "flow_id": texts,
         "user": st.fixed_dictionaries({}, optional={"id": texts, "email": texts}),

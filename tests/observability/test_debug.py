@@ -209,9 +209,7 @@ def test_a_bundle_that_cannot_be_written_leaves_nothing():
     assert len(str(refused.value).splitlines()) == 1
 
 
-def test_a_bundle_is_made_without_a_server_and_without_a_database(
-    folder: Path,
-):
+def test_a_bundle_is_made_without_a_server_and_without_a_database(folder: Path):
     server = Server(folder, content="", SVC_DATABASE_URL="postgresql://127.0.0.1:1/x")
     path = server.manage("debug", "bundle").splitlines()[-1]
     files = read(path)
@@ -233,9 +231,7 @@ def test_status_says_what_is_up(server: Server, peers: list[dict[str, Any]]):
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("idle")
-def test_status_without_a_server_is_a_failure(
-    capsys: pytest.CaptureFixture[str],
-):
+def test_status_without_a_server_is_a_failure(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:
         call_command("status")
     assert ended.value.code == 1

@@ -83,9 +83,7 @@ def test_the_number_of_series_does_not_follow_the_number_of_objects():
     assert series() == before
 
 
-def test_without_the_database_no_number_is_given(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_without_the_database_no_number_is_given(monkeypatch: pytest.MonkeyPatch):
     def away() -> InventoryRows:
         raise DatabaseError("the connection is closed")
 

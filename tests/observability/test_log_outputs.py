@@ -87,9 +87,7 @@ def test_several_processes_lose_no_line_while_a_file_is_renamed(tmp_path: Path):
     assert len(list(tmp_path.glob("app.log.*"))) > 1
 
 
-def test_recent_records_are_kept_by_several_processes_and_no_more(
-    tmp_path: Path,
-):
+def test_recent_records_are_kept_by_several_processes_and_no_more(tmp_path: Path):
     path = tmp_path / "app.log"
     assert [writer.wait(60) for writer in writing(path, "Spool")] == [0, 0, 0]
     lines = written(tmp_path)
@@ -138,9 +136,7 @@ def test_external_rotation_is_followed(output: outputs.LogFile):
     assert "again" in output.path.read_text()
 
 
-def test_a_full_disk_is_counted_and_said_once(
-    capsys: pytest.CaptureFixture[str],
-):
+def test_a_full_disk_is_counted_and_said_once(capsys: pytest.CaptureFixture[str]):
     lost = instruments.counter("mesh.log.write.errors.total")
     before = lost._value.get()
     handler = outputs.LogFile(Path("/dev/full"))
@@ -233,9 +229,7 @@ def test_a_missing_syslog_daemon_is_refused(tmp_path: Path):
         outputs.open_output("syslog", syslog_address=str(tmp_path / "absent"))
 
 
-def test_log_files_are_not_readable_by_everybody(
-    output: outputs.LogFile,
-):
+def test_log_files_are_not_readable_by_everybody(output: outputs.LogFile):
     assert os.stat(output.path).st_mode & 0o007 == 0  # noqa: PTH116 - the mode is the point
 
 
@@ -267,9 +261,7 @@ def test_a_writing_thread_keeps_order_and_writes_warnings_at_once(
     assert "the last words" in output.path.read_text()
 
 
-def test_a_record_carries_the_request_it_was_made_in(
-    output: outputs.LogFile,
-):
+def test_a_record_carries_the_request_it_was_made_in(output: outputs.LogFile):
     background = Background([output])
     with context.scope(request_id="r1"):
         background.handle(record("inside"))

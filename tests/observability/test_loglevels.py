@@ -67,9 +67,7 @@ def test_a_change_for_one_logger_leaves_the_others(levels: Levels):
     assert not passes(levels, "dnsx", logging.DEBUG)
 
 
-def test_a_timed_change_ends_by_itself_and_shows_what_was_before(
-    levels: Levels,
-):
+def test_a_timed_change_ends_by_itself_and_shows_what_was_before(levels: Levels):
     with time_machine.travel(1_800_000_000, tick=False) as clock:
         change(levels, Rule("warn"))
         change(levels, Rule("debug", expires=1_800_000_600))
@@ -189,17 +187,14 @@ def traced(server: Server, path: str) -> bool:
 
 @pytest.mark.sqlite
 @pytest.mark.slow
-def test_all_workers_follow_and_new_ones_too(
-    folder: Path,
-):
+def test_all_workers_follow_and_new_ones_too(folder: Path):
     with Server(folder, "--workers", "2") as server:
         assert not traced(server, "/readyz")
         answer = server.manage("log_level", "TRACE")
         assert answer.splitlines() == ["info (configured)", "trace"]
         pids = lambda: {r["pid"] for r in sql_lines(server)}  # noqa: E731
         until(
-            lambda: server.get("/readyz").status and server.workers() <= pids(),
-            "all",
+            lambda: server.get("/readyz").status and server.workers() <= pids(), "all"
         )
         victim = min(server.workers())
         os.kill(victim, signal.SIGKILL)

@@ -209,9 +209,7 @@ def traffic(server: Server) -> None:
 
 
 @pytest.mark.sqlite
-def test_every_expression_asks_for_metrics_that_a_live_server_has(
-    server: Server,
-):
+def test_every_expression_asks_for_metrics_that_a_live_server_has(server: Server):
     traffic(server)
     scrape = server.scrape()
     for place, expression in expressions():

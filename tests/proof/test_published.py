@@ -185,9 +185,7 @@ def test_the_head_that_contradicts_is_named_and_the_last_that_fits(
 # Without a published head: what a check finds by itself, and what it cannot find.
 
 
-def test_a_wiped_tree_beside_keys_is_a_fault_before_and_after_it_grows_anew(
-    file: Path,
-):
+def test_a_wiped_tree_beside_keys_is_a_fault_before_and_after_it_grows_anew(file: Path):
     write(20)
     with clock.set_to(clock.now() - timedelta(hours=2)):
         heads.keep_up()
@@ -219,9 +217,7 @@ def test_a_key_that_the_trail_does_not_tell_of_is_a_fault(ids: list[int]):
     assert "key" in kinds()
 
 
-def test_a_key_that_is_made_younger_to_hide_a_wiped_tree_is_a_fault(
-    ids: list[int],
-):
+def test_a_key_that_is_made_younger_to_hide_a_wiped_tree_is_a_fault(ids: list[int]):
     wipe(AuditTile, AuditHead)
     AuditKey.objects.update(valid_from=clock.now() + timedelta(minutes=6))
     heads.keep_up()

@@ -82,9 +82,7 @@ def test_the_trail_names_its_first_key():
     assert head_fault(heads.row(head), [key]) == ""
 
 
-def test_an_old_trail_is_taken_in_piece_by_piece(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_an_old_trail_is_taken_in_piece_by_piece(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(heads, "GROWING_SECONDS", 0)
     write(3 * tree.AT_ONCE + 50)
     sizes = [signed().tree_size for _ in range(4)]

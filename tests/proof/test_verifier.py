@@ -234,8 +234,7 @@ def test_paths_of_the_api_convince_it(vault: Vault):
 
 
 def test_an_export_after_retention_is_ok_against_the_older_head(
-    vault: Vault,
-    monkeypatch: pytest.MonkeyPatch,
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
 ):
     keep(monkeypatch, audit=30)
     retention.prune()  # the 300 of last spring
