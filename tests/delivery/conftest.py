@@ -55,9 +55,3 @@ def subscribe(receiver: Receiver) -> Make:
         return Made(*made)
 
     return make
-
-
-def at_once(pk: str) -> Subscription:
-    """Let the next attempt be now."""
-    Subscription.objects.filter(pk=pk).unaudited_update(next_attempt=None)
-    return Subscription.objects.get(pk=pk)

@@ -118,11 +118,8 @@ def collecting() -> Iterator[tuple[int, list[bytes]]]:
                     connection, _ = server.accept()
                 except OSError:
                     return
-                with connection:
-                    parts = []
-                    while part := connection.recv(65536):
-                        parts.append(part)
-                    contents.append(b"".join(parts))
+                with connection, connection.makefile("rb") as file:
+                    contents.append(file.read())
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()

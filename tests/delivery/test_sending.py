@@ -34,16 +34,22 @@ from meshmgmt.delivery.services import (
     subscription_test,
     subscription_update,
 )
-from tests.delivery.conftest import Make, at_once
+from tests.delivery.conftest import Make
 from tests.delivery.receivers import Receiver, answer, collecting, hang, hang_up, lie
 from tests.events.samples import moment, proxy, traffic
 
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture
+def pk(subscribe: Make) -> str:
+    """A subscription to entries of the proxy."""
+    return subscribe("proxy").subscription.pk
+
+
 def deliver(pk: str) -> Subscription:
     """Serve one subscription as housekeeping does, and return what it is then."""
-    at_once(pk)
+    Subscription.objects.filter(pk=pk).unaudited_update(next_attempt=None)
     worker.deliver(pk, time.monotonic() + 10)
     return Subscription.objects.get(pk=pk)
 
@@ -69,9 +75,8 @@ def test_what_was_before_the_subscription_is_not_sent(
     group_create(name="after")
     done = deliver(made.subscription.pk)
     assert done.last_success is not None
-    names = [
-        event["meta"].get("name") for m in receiver.messages for event in m["data"]
-    ]
+    told = [event["meta"] for m in receiver.messages for event in m["data"]]
+    names = [meta.get("name") for meta in told]
     assert "after" in names
     assert "before" not in names
 
@@ -107,12 +112,11 @@ def test_the_secret_before_signs_for_a_day_too(subscribe: Make, receiver: Receiv
         assert headers["webhook-signature"].count("v1,") == len(signing)
 
 
-def test_an_event_that_comes_late_is_sent_too(subscribe: Make, receiver: Receiver):
-    made = subscribe("proxy")
+def test_an_event_that_comes_late_is_sent_too(pk: str, receiver: Receiver):
     arrive("new", timestamp=moment(1))
-    deliver(made.subscription.pk)
+    deliver(pk)
     arrive("late", timestamp=moment(60 * 24))
-    deliver(made.subscription.pk)
+    deliver(pk)
     assert receiver.confirmed == ["new", "late"]
 
 
@@ -140,18 +144,17 @@ def test_traffic_goes_too_and_filters_are_those_of_the_list(
     "fault", [answer(500), answer(302, Location="/"), lie, hang_up]
 )
 def test_a_batch_that_fails_is_sent_again_under_the_same_id(
-    subscribe: Make, receiver: Receiver, fault: Any
+    pk: str, receiver: Receiver, fault: Any
 ):
-    made = subscribe("proxy")
     arrive("a", "b")
     receiver.behaviours = [fault]
-    failed = deliver(made.subscription.pk)
+    failed = deliver(pk)
     assert failed.failures == 1
     assert failed.last_error
     assert failed.next_attempt is not None
     assert failed.next_attempt > clock.now()
     arrive("c")
-    done = deliver(made.subscription.pk)
+    done = deliver(pk)
     assert receiver.confirmed == ["a", "b", "c"]
     assert (done.failures, done.last_error) == (0, "")
     first, second = receiver.headers[:2]
@@ -159,14 +162,13 @@ def test_a_batch_that_fails_is_sent_again_under_the_same_id(
 
 
 def test_a_receiver_that_hangs_is_given_up(
-    subscribe: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    pk: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(addresses, "ANSWER_SECONDS", 0.2)
-    made = subscribe("proxy")
     arrive("a")
     receiver.behaviours = [hang]
-    assert "time" in deliver(made.subscription.pk).last_error
-    deliver(made.subscription.pk)
+    assert "time" in deliver(pk).last_error
+    deliver(pk)
     assert receiver.confirmed == ["a"]
 
 
@@ -181,72 +183,62 @@ def test_a_receiver_that_hangs_is_given_up(
     ],
 )
 def test_retry_after_is_honoured_where_it_makes_sense(
-    subscribe: Make, receiver: Receiver, header: str, least: int, most: int
+    pk: str, receiver: Receiver, header: str, least: int, most: int
 ):
-    made = subscribe("proxy")
     arrive("a")
     receiver.behaviours = [answer(503, Retry_After=header)]
-    failed = deliver(made.subscription.pk)
+    failed = deliver(pk)
     assert failed.next_attempt is not None
     wait = failed.next_attempt - clock.now()
     assert timedelta(seconds=least) < wait < timedelta(seconds=most)
 
 
 def test_a_fault_of_our_own_is_a_failure_too_and_waits(
-    subscribe: Make, monkeypatch: pytest.MonkeyPatch
+    pk: str, monkeypatch: pytest.MonkeyPatch
 ):
-    made = subscribe("proxy")
     arrive("a")
     monkeypatch.setitem(worker._SENDERS, "webhook", lambda *_: 1 / 0)
-    failed = deliver(made.subscription.pk)
+    failed = deliver(pk)
     assert failed.failures == 1
     assert failed.next_attempt is not None
     assert failed.last_error == "ZeroDivisionError: division by zero"
 
 
 def test_only_the_event_that_is_refused_becomes_a_dead_letter(
-    subscribe: Make, receiver: Receiver
+    pk: str, receiver: Receiver
 ):
-    made = subscribe("proxy")
     arrive(*(f"e{n:02}" for n in range(20)))
     receiver.refuses = lambda message: any(e["id"] == "e07" for e in message["data"])
-    deliver(made.subscription.pk)
+    deliver(pk)
     assert receiver.confirmed == [f"e{n:02}" for n in range(20) if n != 7]
     letter = DeadLetter.objects.get()
     assert (letter.event_id, letter.error) == ("e07", "the receiver answered 422")
 
 
-def test_only_so_many_dead_letters_are_kept(
-    subscribe: Make, receiver: Receiver, settings: Any
-):
+def test_only_so_many_dead_letters_are_kept(pk: str, receiver: Receiver, settings: Any):
     settings.SVC = replace(settings.SVC, delivery_dead_letters=3)
-    made = subscribe("proxy")
     receiver.refuses = lambda message: True
     arrive(*(f"e{n}" for n in range(5)))
-    deliver(made.subscription.pk)
+    deliver(pk)
     letters = DeadLetter.objects.order_by("id").values_list("event_id", flat=True)
     assert list(letters) == ["e2", "e3", "e4"]
 
 
 def test_a_receiver_that_is_gone_switches_the_subscription_off(
-    subscribe: Make, receiver: Receiver
+    pk: str, receiver: Receiver
 ):
-    made = subscribe("proxy")
     arrive("a")
     receiver.behaviours = [answer(410)]
-    done = deliver(made.subscription.pk)
+    done = deliver(pk)
     assert not done.enabled
     assert "410" in done.last_error
     assert not DeadLetter.objects.exists()
-    deliver(made.subscription.pk)
+    deliver(pk)
     assert receiver.confirmed == []
 
 
-def test_what_was_changed_meanwhile_is_not_switched_off(
-    subscribe: Make, receiver: Receiver
-):
-    made = subscribe("proxy")
-    seen = Subscription.objects.get(pk=made.subscription.pk)
+def test_what_was_changed_meanwhile_is_not_switched_off(pk: str, receiver: Receiver):
+    seen = Subscription.objects.get(pk=pk)
     subscription_update(subscription_id=seen.pk, changes={"name": "another"})
     subscription_switch_off(seen, "the receiver answered 410")
     left = Subscription.objects.get(pk=seen.pk)
@@ -257,10 +249,8 @@ def test_what_was_changed_meanwhile_is_not_switched_off(
 
 
 def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
-    subscribe: Make, receiver: Receiver
+    pk: str, receiver: Receiver
 ):
-    made = subscribe("proxy")
-    pk = made.subscription.pk
     for number in range(5):
         arrive(f"m{number}", timestamp=moment(50 - 10 * number))
     deliver(pk)
@@ -280,9 +270,8 @@ def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
 
 
 def test_a_second_replay_is_refused_until_the_first_is_sent(
-    subscribe: Make, receiver: Receiver
+    pk: str, receiver: Receiver
 ):
-    pk = subscribe("proxy").subscription.pk
     arrive("old", timestamp=moment(50))
     arrive("new", timestamp=moment(10))
     deliver(pk)
@@ -338,8 +327,7 @@ def test_a_test_event_is_sent_even_while_it_is_switched_off(
     assert done.test_asked is None
 
 
-def test_a_sender_that_was_overtaken_writes_nothing(subscribe: Make):
-    pk = subscribe("proxy").subscription.pk
+def test_a_sender_that_was_overtaken_writes_nothing(pk: str):
     old = Subscription.objects.get(pk=pk)
     Subscription.objects.filter(pk=pk).unaudited_update(revision=99)
     assert not worker._save(old, cursor=1)
@@ -417,11 +405,10 @@ def test_a_name_that_no_host_can_have_is_a_failure(subscribe: Make, host: str):
 
 
 def test_an_inside_address_is_refused_when_it_is_connected_to(
-    subscribe: Make, receiver: Receiver, settings: Any
+    pk: str, receiver: Receiver, settings: Any
 ):
-    made = subscribe("proxy")
     arrive("a")
     settings.SVC = replace(settings.SVC, delivery_allowed_networks=())
-    failed = deliver(made.subscription.pk)
+    failed = deliver(pk)
     assert "internal network" in failed.last_error
     assert receiver.messages == []
