@@ -225,33 +225,32 @@ def test_what_went_from_behind_an_event_of_the_future_stays_told(
         assert faults() == []
 
 
+DEEP = "[" * 900 + "]" * 900
 PRUNED = "UPDATE events_auditevent SET activity_code = 'audit.prune', meta = %s"
+# What the database itself cannot give.
+BROKEN = {
+    "sqlite": "UPDATE events_auditevent SET meta = CAST(x'22ff22' AS TEXT)",
+    "postgresql": "UPDATE events_auditevent SET timestamp = 'infinity'",
+}[connection.vendor]
 
 
 @pytest.mark.parametrize(
-    "meta", ["{}", '"x"', '{"ids": 5}', '{"ids": "9-1, x"}', "[" * 900 + "]" * 900]
+    "updates",
+    [
+        *(
+            [(PRUNED, meta)]
+            for meta in ("{}", '"x"', '{"ids": 5}', '{"ids": "9-1, x"}')
+        ),
+        *([(PRUNED, DEEP)], [(BROKEN,)], [(PRUNED, '{"ids": "1"}'), (BROKEN,)]),
+    ],
+    ids=["none", "text", "number", "backwards", "deep", "broken", "broken retention"],
 )
-def test_what_nobody_can_read_is_named_and_hides_no_other_fault(meta: str):
+def test_what_nobody_can_read_is_named_and_hides_no_other_fault(updates: list[Any]):
     write(20)
     signed()
     first, second = AuditEvent.objects.order_by("id").values_list("id", flat=True)[4:6]
-    tamper(f"{PRUNED} WHERE id = %s", meta, first)
-    tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", second)
-    assert [about for _, about in faults()] == [f"event {first}", f"event {second}"]
-
-
-@pytest.mark.parametrize("of_retention", [False, True])
-def test_what_the_database_itself_cannot_give_is_named_too(of_retention: bool):
-    write(20)
-    signed()
-    first, second = AuditEvent.objects.order_by("id").values_list("id", flat=True)[4:6]
-    if of_retention:
-        tamper(f"{PRUNED} WHERE id = %s", '{"ids": "1"}', first)
-    update = {
-        "sqlite": "UPDATE events_auditevent SET meta = CAST(x'22ff22' AS TEXT)",
-        "postgresql": "UPDATE events_auditevent SET timestamp = 'infinity'",
-    }[connection.vendor]
-    tamper(f"{update} WHERE id = %s", first)
+    for update, *values in updates:
+        tamper(f"{update} WHERE id = %s", *values, first)
     tamper("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", second)
     assert [about for _, about in faults()] == [f"event {first}", f"event {second}"]
 
@@ -264,8 +263,7 @@ def test_what_retention_takes_while_it_is_read_one_by_one_is_not_the_end(
     old, _ = write(4500, START), write(5)
     signed()
     keep(monkeypatch, audit=30)
-    deep = "[" * 900 + "]" * 900
-    tamper("UPDATE events_auditevent SET meta = %s WHERE id = %s", deep, old[2500])
+    tamper("UPDATE events_auditevent SET meta = %s WHERE id = %s", DEEP, old[2500])
     taken: list[Any] = []
 
     def take(execute: Any, sql: str, values: Any, *rest: Any) -> Any:
