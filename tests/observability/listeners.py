@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import trustme
 from cryptography import x509
@@ -130,12 +131,9 @@ def _accepting(
 
 def tls(authority: trustme.CA, name: str, *, expired: bool = False) -> ssl.SSLContext:
     """Return a server's TLS context with a certificate for `name`."""
-    not_after = dt.datetime(2020, 1, 1, tzinfo=dt.UTC) if expired else None
-    certificate = authority.issue_cert(
-        name,
-        not_before=(dt.datetime(2019, 1, 1, tzinfo=dt.UTC) if expired else None),
-        not_after=not_after,
-    )
+    begin, end = (dt.datetime(year, 1, 1, tzinfo=dt.UTC) for year in (2019, 2020))
+    past: Any = {"not_before": begin, "not_after": end}
+    certificate = authority.issue_cert(name, **(past if expired else {}))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificate.configure_cert(context)
     parsed = x509.load_pem_x509_certificate(certificate.cert_chain_pems[0].bytes())

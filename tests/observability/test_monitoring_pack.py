@@ -33,44 +33,41 @@ def buckets(name: str, counts: dict[str, int]) -> dict[str, str]:
     return {f'{name}{{le="{bound}"}}': f"0+{n}x60" for bound, n in counts.items()}
 
 
+def one(series: str, *, fires: str, silent: str) -> tuple[dict[str, str], ...]:
+    """Return a case of one series, with the values for each."""
+    return {series: fires}, {series: silent}
+
+
+RESPONSES = 'management_http_response_code_total{code="%s"}'
 # Alert -> series in which it fires, series in which it does not; one value a minute.
-CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
-    "MeshDown": ({'up{job="mesh"}': "1 0x60"}, {'up{job="mesh"}': "1x60"}),
+CASES: dict[str, tuple[dict[str, str], ...]] = {
+    "MeshDown": one('up{job="mesh"}', fires="1 0x60", silent="1x60"),
     "MeshErrors": (
+        {RESPONSES % 500: "0+10x60", RESPONSES % 200: "0+90x60"},
         {
-            'management_http_response_code_total{code="500"}': "0+10x60",
-            'management_http_response_code_total{code="200"}': "0+90x60",
-        },
-        {
-            'management_http_response_code_total{code="404"}': "0+90x60",
-            'management_http_response_code_total{code="500"}': "0+1x60",
-            'management_http_response_code_total{code="200"}': "0+90x60",
+            RESPONSES % 404: "0+90x60",
+            RESPONSES % 500: "0+1x60",
+            RESPONSES % 200: "0+90x60",
         },
     ),
     "MeshSlow": (
         buckets(DURATION, {"1000": 1, "2500": 10, "+Inf": 10}),
         buckets(DURATION, {"1000": 10, "+Inf": 10}),
     ),
-    "MeshLoginSlow": (
-        {"management_grpc_login_request_high_latency_counter": "0x50 1x10"},
-        {"management_grpc_login_request_high_latency_counter": "7x60"},
+    "MeshLoginSlow": one(
+        "management_grpc_login_request_high_latency_counter",
+        fires="0x50 1x10",
+        silent="7x60",
     ),
     "MeshWriteLockContended": (
         buckets(WAIT, {"1000000": 1, "5000000": 10, "+Inf": 10}),
         buckets(WAIT, {"1000000": 10, "5000000": 10, "+Inf": 10}),
     ),
-    "MeshDatabaseAway": (
-        {"mesh_inventory_up": "1x50 0x10"},
-        {"mesh_inventory_up": "1x59 0"},
+    "MeshDatabaseAway": one("mesh_inventory_up", fires="1x50 0x10", silent="1x59 0"),
+    "MeshMigrationsMissing": one(
+        "django_migrations_unapplied_total", fires="2x60", silent="0x60"
     ),
-    "MeshMigrationsMissing": (
-        {"django_migrations_unapplied_total": "2x60"},
-        {"django_migrations_unapplied_total": "0x60"},
-    ),
-    "MeshLogLost": (
-        {"mesh_log_write_errors_total": "0x55 3x5"},
-        {"mesh_log_write_errors_total": "3x60"},
-    ),
+    "MeshLogLost": one("mesh_log_write_errors_total", fires="0x55 3x5", silent="3x60"),
     "MeshJobFailing": (
         {'mesh_job_runs_total{job="retention",result="failed"}': "0x30 1x30"},
         {
@@ -87,9 +84,8 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         # Prometheus 3 writes whole bounds as 5000.0.
         buckets(MAPS, {"5000.0": 2, "+Inf": 2}),
     ),
-    "MeshPeersVanished": (
-        {'mesh_peers{state="connected"}': "100x52 20x8"},
-        {'mesh_peers{state="connected"}': "100x52 80x8"},
+    "MeshPeersVanished": one(
+        'mesh_peers{state="connected"}', fires="100x52 20x8", silent="100x52 80x8"
     ),
     "MeshAccessTestFailing": (
         {'mesh_access_tests{state="failing",enforced="true"}': "1x60"},
@@ -98,13 +94,13 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             'mesh_access_tests{state="passing",enforced="true"}': "9x60",
         },
     ),
-    "MeshSignInErrors": (
-        {"management_idp_request_error_counter": "0x55 1x5"},
-        {"management_idp_request_error_counter": "1x60"},
+    "MeshSignInErrors": one(
+        "management_idp_request_error_counter", fires="0x55 1x5", silent="1x60"
     ),
-    "MeshRelayDown": (
-        {'mesh_relay_probes_total{listener="ws",result="failed"}': "0+1x60"},
-        {'mesh_relay_probes_total{listener="ws",result="failed"}': "4x60"},
+    "MeshRelayDown": one(
+        'mesh_relay_probes_total{listener="ws",result="failed"}',
+        fires="0+1x60",
+        silent="4x60",
     ),
 }
 
@@ -175,22 +171,20 @@ def _scenario(*, fires: bool) -> dict[str, Any]:
     }
 
 
+EXTRA = {
+    "MeshRelayDown": {"listener": "ws", "result": "failed"},
+    "MeshAccessTestFailing": {"enforced": "true"},
+}
+
+
 def _expected(rule: dict[str, Any]) -> dict[str, Any]:
     """Return how a rule that fires labels and explains its alert."""
     by = re.findall(r'(job|state)="(\w+)"', next(iter(CASES[rule["alert"]][0])))
     kept = {} if rule["expr"].startswith(("sum(", "histogram")) else dict(by)
     return {
-        "exp_labels": {**rule["labels"], **kept, **_extra(rule["alert"])},
+        "exp_labels": {**rule["labels"], **kept, **EXTRA.get(rule["alert"], {})},
         "exp_annotations": rule["annotations"],
     }
-
-
-def _extra(alert: str) -> dict[str, str]:
-    if alert == "MeshRelayDown":
-        return {"listener": "ws", "result": "failed"}
-    if alert == "MeshAccessTestFailing":
-        return {"enforced": "true"}
-    return {}
 
 
 @pytest.fixture
