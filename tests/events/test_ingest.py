@@ -26,14 +26,9 @@ from tests.events.samples import (
     proxy,
     traffic,
 )
-from tests.people import api_as, api_of, person
+from tests.people import api_of, person
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as("admin")
 
 
 def stored() -> int:

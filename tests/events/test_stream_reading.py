@@ -19,14 +19,8 @@ from meshmgmt.core import clock
 from meshmgmt.core.queries import execute
 from tests.api_client import Api
 from tests.events.samples import PROXY_PATH, TRAFFIC_PATH, moment, proxy, traffic
-from tests.people import api_as
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as("auditor")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.api_client import Api
 from tests.databases import undone
 from tests.events.samples import moment, proxy, traffic
 from tests.events.test_filters import proxy_pool, traffic_pool
-from tests.people import api_as, api_of
+from tests.people import api_of
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
@@ -35,11 +35,6 @@ SUBJECTS = {
     PROXY_PATH: PROXY_SUBJECT,
     AUDIT_PATH: AUDIT_SUBJECT,
 }
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as("auditor")
 
 
 def values(answer: Any) -> dict[str, int]:

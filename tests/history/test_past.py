@@ -159,10 +159,9 @@ def named_by_zone(api: Api, made: Group) -> str:
     return path
 
 
-def test_commands_look_back(capsys: pytest.CaptureFixture[str]):
+def test_commands_look_back(api: Api, capsys: pytest.CaptureFixture[str]):
     alpha = peer("alpha")
     made = group("web", alpha)
-    api = api_as()
     zone = named_by_zone(api, made)
     moment = now()
     ok(api.delete(zone))
@@ -200,8 +199,7 @@ def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes(api: Api):
     ok(api.get(f"/api/config?at={moment}"))
 
 
-def test_no_moment_has_half_a_write():
-    api = api_as()
+def test_no_moment_has_half_a_write(api: Api):
     web = group("web", *peers(3))
     before = answers(api)
     ok(api.delete(f"/api/groups/{web.pk}"))
@@ -213,8 +211,7 @@ def test_no_moment_has_half_a_write():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_look_back_waits_for_no_write_and_leaves_nothing():
-    api = api_as()
+def test_a_look_back_waits_for_no_write_and_leaves_nothing(api: Api):
     made = group("web", peer("alpha"))
     moment = now()
     ok(api.delete(f"/api/groups/{made.pk}"))

@@ -38,11 +38,10 @@ def plan_on(text: str) -> str:
     return found[0]
 
 
-def test_an_event_leads_to_a_page_that_takes_it_back():
+def test_an_event_leads_to_a_page_that_takes_it_back(client: Client):
     made = group("web", peer("alpha"))
     group_delete(group_id=made.pk)
     event = newest_event()
-    client = signed_in()
     shown = client.get(f"/admin/events/auditevent/{event.pk}/change/").content.decode()
     assert page(event) in shown
     before = {name: rows for name, rows in stored().items() if name not in QUIET}
@@ -57,11 +56,10 @@ def test_an_event_leads_to_a_page_that_takes_it_back():
     assert trail.codes
 
 
-def test_what_would_do_something_else_by_now_is_shown_again():
+def test_what_would_do_something_else_by_now_is_shown_again(client: Client):
     made = group("web", peer("alpha"))
     group_delete(group_id=made.pk)
     event = newest_event()
-    client = signed_in()
     text = client.post(page(event), {"plan": "0" * 64}).content.decode()
     assert "Something else would be done by now" in text
     assert not Group.objects.filter(pk=made.pk).exists()
@@ -98,9 +96,10 @@ def test_too_much_is_refused_before_anybody_waits(
     assert taken == []
 
 
-def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise():
+def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise(
+    client: Client,
+):
     made = group("web", peer("alpha"))
-    client = signed_in()
     client.post(f"/admin/groups/group/{made.pk}/delete/", {"post": "yes"})
     gone = newest_event()
     text = client.get(page(gone)).content.decode()

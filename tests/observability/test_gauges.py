@@ -14,8 +14,9 @@ from observability import registries
 from observability.health import readiness
 from observability.metrics import scrape
 from observability.registries import InventoryRows
+from tests.api_client import Api
 from tests.dns import bodies
-from tests.people import api_as, api_of, person, token_of
+from tests.people import api_of, person, token_of
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
@@ -46,9 +47,8 @@ def test_all_migrations_are_applied_here():
     assert found["django_migrations_unapplied_total"] == {("default",): 0}
 
 
-def test_groups_zones_and_records_are_counted():
+def test_groups_zones_and_records_are_counted(api: Api):
     before = counts()
-    api = api_as("owner")
     api.post("/api/groups", {"name": "one"})
     zone = ok(api.post("/api/dns/zones", bodies.zone()))
     ok(api.post(f"/api/dns/zones/{zone['id']}/records", bodies.record()))
