@@ -25,6 +25,7 @@ from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.models import NetworkResource
 from meshmgmt.movingin.rows import GROUP_LISTS
 from tests.access import bodies
+from tests.api_client import Api
 from tests.databases import KIND, elsewhere
 from tests.dns import bodies as dns
 from tests.factories import Trail, group, newest_event, numbered, peer, peers, resource
@@ -48,6 +49,12 @@ def run(*words: str) -> tuple[int, str]:
     except SystemExit as ended:
         return int(ended.code or 0), printed.getvalue()
     return 0, printed.getvalue()
+
+
+def done(deed: str, file: Path, found: Body) -> tuple[int, str]:
+    """Write a document and run a command on it."""
+    file.write_text(as_yaml(found))
+    return run(deed, str(file))
 
 
 @pytest.fixture
@@ -137,12 +144,10 @@ def test_any_text_is_read_as_it_was_written(text: str):
     assert yaml.safe_load(as_yaml({"name": text})) == {"name": text}
 
 
-def test_many_entries_that_share_a_key_keep_their_order(file: Path):
-    api = api_as()
+def test_many_entries_that_share_a_key_keep_their_order(api: Api, file: Path):
     for number in range(1, 12):
         ok(api.post("/api/routes", bodies.route(peer=numbered(number).pk)))
-    file.write_text(as_yaml(document()))
-    assert run("plan", str(file))[0] == 0
+    assert done("plan", file, document())[0] == 0
 
 
 @pytest.mark.slow
@@ -172,8 +177,7 @@ def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path):
     assert document() == filled
 
 
-def test_a_router_is_known_by_its_groups_however_they_are_written(file: Path):
-    api = api_as()
+def test_a_router_is_known_by_its_groups_however_they_are_written(api: Api, file: Path):
     network = ok(api.post("/api/networks", {"name": "office"}))["id"]
     ids = [ok(api.post("/api/groups", {"name": name}))["id"] for name in ("b", "a")]
     router = {"metric": 9, "masquerade": True, "enabled": True}
@@ -232,12 +236,10 @@ def test_a_name_that_two_groups_have_stands_for_neither(file: Path):
     ok(api_as().post("/api/policies", bodies.policy()))
     group("people", issued="jwt")
     found = document()
-    file.write_text(as_yaml(found))
-    assert run("plan", str(file))[0] == 0
+    assert done("plan", file, found)[0] == 0
     found["policies"][0]["description"] = "another"
-    file.write_text(as_yaml(found))
     with pytest.raises(CommandError, match=r"policies\[0\]: there is more than one gr"):
-        run("apply", str(file))
+        done("apply", file, found)
 
 
 def test_rules_that_are_taken_away_by_null_are_told(filled: Body, file: Path):
@@ -404,15 +406,14 @@ def test_parts_that_an_entry_does_not_have_stay(filled: Body, file: Path):
         {name: network[name] for name in ("name", "routers")}
         for network in filled["networks"]
     ]
-    file.write_text(as_yaml({"version": 1, "zones": zones, "networks": networks}))
-    assert run("plan", str(file))[0] == 0
+    some = {"version": 1, "zones": zones, "networks": networks}
+    assert done("plan", file, some)[0] == 0
     assert run("drift", str(file)) == (0, "No difference.\n")
 
 
 def test_a_network_gets_another_name_and_keeps_its_resources(filled: Body, file: Path):
     filled["networks"][0]["name"] = "a renamed office"
-    file.write_text(as_yaml(filled))
-    assert run("apply", str(file))[0] == 0
+    assert done("apply", file, filled)[0] == 0
     assert document() == filled
 
 
@@ -423,8 +424,8 @@ def test_a_resource_moves_to_another_network(filled: Body, file: Path):
     other = {"name": "warehouse", "description": "", "resources": [moved]}
     filled["networks"].append({**other, "routers": []})
     # No other section: what names the resource goes on doing so.
-    file.write_text(as_yaml({"version": 1, "networks": filled["networks"]}))
-    assert run("apply", str(file))[0] == 0
+    some = {"version": 1, "networks": filled["networks"]}
+    assert done("apply", file, some)[0] == 0
     assert document() == filled
     assert [one.pk for one in NetworkResource.objects.all()] == [before]
     path = f"/api/events/audit/{newest_event().pk}/revert"
@@ -439,13 +440,11 @@ def test_what_goes_is_named_by_nothing_else_in_the_document(filled: Body, file: 
     ):
         found = {**filled, section: [*filled[section]]}
         found[section][number] = {**found[section][number], "name": "renamed"}
-        file.write_text(as_yaml(found))
         with pytest.raises(CommandError, match=says):
-            run("plan", str(file))
+            done("plan", file, found)
     del filled["networks"][0]["resources"][:]
-    file.write_text(as_yaml(filled))
     with pytest.raises(CommandError, match="there is no network resource named 'nas'"):
-        run("plan", str(file))
+        done("plan", file, filled)
 
 
 def test_what_a_document_leaves_out_is_no_drift(filled: Body, file: Path):
@@ -453,13 +452,11 @@ def test_what_a_document_leaves_out_is_no_drift(filled: Body, file: Path):
     rules = filled["policies"][0]["rules"]
     del rules[0]["description"]
     some = {"version": 1, "settings": settings, "policies": filled["policies"]}
-    file.write_text(as_yaml(some))
-    assert run("plan", str(file))[0] == 0
+    assert done("plan", file, some)[0] == 0
     assert run("drift", str(file)) == (0, "No difference.\n")
 
 
-def test_groups_keep_their_order_when_something_else_changes(file: Path):
-    api = api_as()
+def test_groups_keep_their_order_when_something_else_changes(api: Api, file: Path):
     ids = [ok(api.post("/api/groups", {"name": name}))["id"] for name in ("b", "a")]
     rule = bodies.rule(sources=ids, destinations=ids[:1])
     made = ok(api.post("/api/policies", bodies.policy(rules=[rule])))
@@ -467,8 +464,7 @@ def test_groups_keep_their_order_when_something_else_changes(file: Path):
     [policy] = [one for one in found["policies"] if one["name"] == made["name"]]
     policy["rules"][0]["description"] = "another"
     found["settings"]["peer_expose_groups"] = ["b", "a"]
-    file.write_text(as_yaml(found))
-    assert run("apply", str(file))[0] == 0
+    assert done("apply", file, found)[0] == 0
     [after] = ok(api.get(f"/api/policies/{made['id']}"))["rules"]
     assert after["description"] == "another"
     assert [one["id"] for one in after["sources"]] == ids
@@ -476,26 +472,23 @@ def test_groups_keep_their_order_when_something_else_changes(file: Path):
 
 @pytest.mark.parametrize(("kind", "sent"), [("host", "peer"), ("peer", "subnet")])
 def test_a_rule_goes_on_naming_the_one_of_two_with_a_name_whatever_type_was_sent(
-    kind: str, sent: str, file: Path
+    api: Api, kind: str, sent: str, file: Path
 ):
     both = {"peer": peer("web", dns_label="web"), "host": resource("web")}
     named = {"id": both[kind].pk, "type": sent}
     rule = bodies.rule(destinations=None, destinationResource=named)
-    api = api_as()
     made = ok(api.post("/api/policies", bodies.policy(rules=[rule])))
     found = document()
     [policy] = [one for one in found["policies"] if one["name"] == made["name"]]
     assert policy["rules"][0]["destinationResource"] == {"id": "web", "type": kind}
     policy["description"] = "another"
-    file.write_text(as_yaml(found))
-    assert run("apply", str(file))[0] == 0
+    assert done("apply", file, found)[0] == 0
     after = ok(api.get(f"/api/policies/{made['id']}"))
     assert after["description"] == "another"
     assert after["rules"][0]["destinationResource"]["id"] == both[kind].pk
 
 
-def test_an_access_test_keeps_its_service_user(file: Path):
-    api = api_as()
+def test_an_access_test_keeps_its_service_user(api: Api, file: Path):
     bot = robot("user", name="bot")
     test = {
         "name": "closed",
@@ -508,8 +501,7 @@ def test_an_access_test_keeps_its_service_user(file: Path):
     [entry] = found["access_tests"]
     assert entry["source"] == {"kind": "user", "id": "bot"}
     entry |= {"description": "another", "enabled": False}
-    file.write_text(as_yaml(found))
-    assert run("apply", str(file))[0] == 0
+    assert done("apply", file, found)[0] == 0
     after = ok(api.get(f"/api/access-tests/{made['id']}"))
     assert (after["description"], after["enabled"]) == ("another", False)
     assert after["source"]["id"] == bot.pk
