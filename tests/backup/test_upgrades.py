@@ -110,18 +110,13 @@ def reading_users() -> Iterator[Any]:
         other.close()
 
 
-def let_go(reader: Any) -> None:
-    time.sleep(4)
-    reader.execute("COMMIT")
-
-
 @pytest.mark.postgresql
 def test_a_migration_waits_for_who_reads_a_table_and_then_goes_on(beside: Elsewhere):
     told = StringIO()
     with beside(KIND, migrated=True):
         call_command("migrate", "accounts", "0001", verbosity=0)
         with reading_users() as reader, ThreadPoolExecutor() as pool:
-            letting_go = pool.submit(let_go, reader)
+            letting_go = pool.submit(done_later, 4, partial(reader.execute, "COMMIT"))
             call_command("migrate", stdout=told, stderr=told)
             letting_go.result()
         assert schema.is_at(schema.newest())
@@ -253,7 +248,7 @@ def test_who_waits_for_another_migration_is_told(beside: Elsewhere):
     told = StringIO()
     with beside(KIND, migrated=True), ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor())
-        let_go = pool.submit(released_soon, lock_of_another(stack))
+        let_go = pool.submit(done_later, 2, lock_of_another(stack))
         call_command("migrate", verbosity=0, stderr=told)
         let_go.result()
     assert told.getvalue().count("another process migrates this database") == 1
@@ -272,6 +267,6 @@ def lock_of_another(stack: ExitStack) -> Callable[[], object]:
     return partial(cursor.execute, unlock, [migrate.LOCK_KEY])
 
 
-def released_soon(release: Callable[[], object]) -> None:
-    time.sleep(2)
-    release()
+def done_later(seconds: float, deed: Callable[[], object]) -> None:
+    time.sleep(seconds)
+    deed()

@@ -5,6 +5,7 @@ https://maxmind.github.io/MaxMind-DB/
 
 import ipaddress
 import struct
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,30 +45,29 @@ def write_database(
     path: Path, networks: dict[str, dict[str, Any]], kind: str = "Test-City"
 ) -> None:
     """Write a GeoLite2-City-like file that knows these IPv4 networks."""
-    nodes: list[list[Any]] = [[None, None]]
+    # A record is empty, another node, or (negative) a place in the data.
+    nodes: list[list[int | None]] = [[None, None]]
     data = b""
     for text, facts in networks.items():
         network = ipaddress.IPv4Network(text)
         bits = f"{int(network.network_address):032b}"[: network.prefixlen]
         node = 0
         for bit in bits[:-1]:
-            if nodes[node][int(bit)] is None:
+            following = nodes[node][int(bit)]
+            if following is None:
+                following = nodes[node][int(bit)] = len(nodes)
                 nodes.append([None, None])
-                nodes[node][int(bit)] = len(nodes) - 1
-            node = nodes[node][int(bit)]
-        nodes[node][int(bits[-1])] = ("data", len(data))
+            node = following
+        nodes[node][int(bits[-1])] = -1 - len(data)
         data += _encode(facts)
     count = len(nodes)
-    tree = b""
-    for node_pair in nodes:
-        for record in node_pair:
-            if record is None:
-                number = count
-            elif isinstance(record, tuple):
-                number = count + len(_SEPARATOR) + record[1]
-            else:
-                number = record
-            tree += struct.pack(">I", number)
+
+    def number(record: int | None) -> int:
+        if record is None:
+            return count
+        return record if record >= 0 else count + len(_SEPARATOR) - 1 - record
+
+    tree = struct.pack(f">{2 * count}I", *map(number, chain(*nodes)))
     fields = {
         "node_count": _small(_UINT32, count),
         "record_size": _small(_UINT16, 32),
