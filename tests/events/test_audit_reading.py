@@ -50,11 +50,14 @@ def changes_of(number: int) -> Event:
     }
 
 
-def trail(count: int = 60) -> None:
-    """Write events, two at each time, with ids that do not always follow the times."""
+@pytest.fixture
+def api() -> Api:
+    """A reader of 60 events, two at each time; ids do not always follow the times."""
+    reader = api_as("auditor")
+    AuditEvent.objects.prune()
     AuditEvent.objects.bulk_create(
         AuditEvent(
-            timestamp=START + timedelta(minutes=(number * 7 % count) // 2),
+            timestamp=START + timedelta(minutes=(number * 7 % 60) // 2),
             activity_code=CODES[number % 5],
             initiator_id=f"user-{number % 3}",
             initiator_name=NAMES[number % 6],
@@ -67,16 +70,8 @@ def trail(count: int = 60) -> None:
             source_address="192.0.2.1",
             token_id=f"tok-{number % 4}",
         )
-        for number in range(count)
+        for number in range(60)
     )
-
-
-@pytest.fixture
-def api() -> Api:
-    """A reader; the trail then holds what `trail()` wrote and nothing else."""
-    reader = api_as("auditor")
-    AuditEvent.objects.prune()
-    trail()
     return reader
 
 

@@ -160,12 +160,10 @@ def test_a_place_far_away_is_just_that(site: Client):
         assert "errornote" not in text_of(site, f"{address}?cursor={cursor}")
 
 
-COUNTING = {AUDIT_PAGE: "events", TRAFFIC_PAGE: "flows", PROXY_PAGE: "requests"}
-
-
 @pytest.mark.slow
 def test_the_rows_behind_every_bar_are_as_many_as_it_says(site: Client):
-    for address, metric in COUNTING.items():
+    counting = ("events", "flows", "requests")
+    for address, metric in zip(PAGES, counting, strict=True):
         shown = shown_on(address)
         summary = reverse(shown.summary_url_name)
         bars = [

@@ -308,8 +308,6 @@ raw_lines = (
 
 @pytest.mark.parametrize("examples", [60, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_any_line_is_an_entry_or_a_fault(examples: int):
-    """Any bytes are one of both; an entry of a proxy passes the checks."""
-
     @settings(max_examples=examples, deadline=None)
     @given(st.sampled_from(sorted(PARSERS)), raw_lines)
     def parse(form: str, line: bytes) -> None:

@@ -212,7 +212,6 @@ def test_totals_are_right_when_deleting_stops_half_way():
 
 @postgresql
 def test_dropping_a_day_holds_up_no_ingest(monkeypatch: pytest.MonkeyPatch):
-    """Insert batch after batch while old days are dropped under them."""
     keep(monkeypatch, traffic=30)
     for ago in range(10, 16):
         store_day(ago, 50)

@@ -239,7 +239,6 @@ def test_a_day_goes_by_a_plain_detach(
 def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """A reader keeps the stream for a while, batches come in, and then the day goes."""
     monkeypatch.setattr(citus, "is_spread", lambda stream: True)
     for ago in (0, 9):
         store_day(ago)

@@ -302,7 +302,6 @@ def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group):
     ("examples", "writes"), [(3, 12), pytest.param(2, 40, marks=pytest.mark.slow)]
 )
 def test_histories_are_taken_back_to_their_beginning(examples: int, writes: int):
-    """Write at random, then take everything back, newest first, step by step."""
     for number in (3, 4, 2, 7, 9, 5):  # with gaps between them
         peer(ip=f"100.64.0.{number}")
     caller = api_as()

@@ -63,13 +63,6 @@ def leave(settings: Any, serial: int, waiting: dict[str, tuple[float, int]]) -> 
     figures.write(settings.SVC.runtime_dir, left)
 
 
-def saved_text(client: Client, path: str) -> str:
-    """Return the words after the message on the next page."""
-    page = client.get(path).content.decode()
-    [found] = re.findall(r'<span class="saved".*?</span>', page, re.DOTALL)
-    return " ".join(re.sub("<[^>]*>", " ", found).split())
-
-
 def switch(client: Client, policy: Policy, *, on: bool) -> Any:
     path = f"/admin/access/policy/{policy.pk}/switch/"
     return client.post(path, {"enabled": "1"} if on else {})
@@ -113,8 +106,10 @@ def test_the_page_after_a_switch_counts_peers_and_leads_to_the_change(
 ):
     policy = Policy.objects.exclude(name="Default").get()
     done = switch(client, policy, on=False)
-    said = saved_text(client, done["Location"])
-    assert said == ("3 peers get another map; none of them is online. What was changed")
+    page = client.get(done["Location"]).content.decode()
+    [found] = re.findall(r'<span class="saved".*?</span>', page, re.DOTALL)
+    said = " ".join(re.sub("<[^>]*>", " ", found).split())
+    assert said == "3 peers get another map; none of them is online. What was changed"
     event = newest_event()
     trail = f"/admin/events/auditevent/?search={event.request_id}"
     assert client.get(trail).context["rows"]

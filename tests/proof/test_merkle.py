@@ -38,10 +38,7 @@ ROOTS = [
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ]
 KNOWN = [sha256(b"\0" + text).digest() for text in INPUTS]
-
-
-def numbered(count: int) -> list[bytes]:
-    return [sha256(b"\0%d" % number).digest() for number in range(count)]
+LEAVES = [sha256(b"\0%d" % number).digest() for number in range(70_000)]
 
 
 def grown(leaves: list[bytes], steps: list[int]) -> Tree:
@@ -110,9 +107,6 @@ def test_however_it_grew_proofs_convince_and_flipped_bits_do_not(
     assert not proves_consistency(first, size, links, flipped(old), root)
     assert not proves_consistency(first, size, links, old, flipped(root))
     assert not proves_inclusion(leaf, size, size, path, root)
-
-
-LEAVES = numbered(70_000)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 32, 33])
