@@ -31,6 +31,7 @@ from meshmgmt.configuration.sections import SECTIONS, Row
 from meshmgmt.core.clock import rfc3339
 from meshmgmt.core.context import account_id
 from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.transactions import read_snapshot
 
 SIZE: Final = 50
 DATES: Final = ("start_date", "end_date")
@@ -136,10 +137,12 @@ def _difference(form: MomentsForm) -> list[Row] | None:
     start, end = (rfc3339(form.cleaned_data[name]) or "" for name in DATES)
     name = "end_date"
     try:
-        called = names_at(end)
-        name = "start_date"  # whose moment is refused from here on
-        before = configuration_at(start, called)
-        return difference(before, configuration_at(end))
+        # In one snapshot, or what is renamed meanwhile would differ wherever it is named.
+        with read_snapshot(temporary=True):
+            called = names_at(end)
+            name = "start_date"  # whose moment is refused from here on
+            before = configuration_at(start, called)
+            return difference(before, configuration_at(end))
     except ServiceError as error:
         form.add_error(name, error.message.removeprefix("at: "))
         return None

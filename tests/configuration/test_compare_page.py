@@ -15,7 +15,11 @@ from events.models import AuditEvent
 from meshmgmt.core import clock
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
-from tests.configuration.test_moments import told
+from tests.configuration.test_moments import (
+    named_by_a_policy,
+    renamed_beside_the_past,
+    told,
+)
 from tests.dns import bodies
 from tests.factories import group, newest_event, peer
 from tests.history.test_past import now
@@ -90,6 +94,15 @@ def test_another_name_is_one_change(api: Api):
     text = compared(signed_in(), first)
     assert headings(text) == ["Group people changed"]
     assert re.search(r"Name</th><td>staff</td><td>people</td>", text)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_renamed_while_the_page_is_made_differs_in_nothing():
+    one = named_by_a_policy()
+    first, client = now(), signed_in()
+    with renamed_beside_the_past(one):
+        assert headings(compared(client, first)) == []
+    assert headings(compared(client, first)) == ["Group new changed"]
 
 
 def test_members_of_a_group_are_not_taken_for_changes_of_it(api: Api):

@@ -1,16 +1,23 @@
 """The configuration of a moment, and what differs between two."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from operator import itemgetter
 from random import Random
+from typing import Any
 
 import pytest
 import yaml
 from django.core.management import CommandError
+from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groups.models import Group
+from groups.services import group_create, group_update
 from meshmgmt.access.services.networks import network_resources
 from meshmgmt.configuration.difference import difference
 from meshmgmt.configuration.document import configuration_at, names_at
@@ -20,10 +27,11 @@ from tests.access import bodies
 from tests.api_client import Api
 from tests.configuration.applied import applied, applied_by_id, by_id, in_order
 from tests.configuration.test_documents import document, run
-from tests.factories import group, numbered, peers
+from tests.factories import group, numbered, peers, rule
 from tests.history.test_past import now
 from tests.history.writes import Writer, check_at_random
 from tests.people import api_as
+from tests.races import race
 from tests.resource_contract import Body, ok
 
 pytestmark = pytest.mark.django_db
@@ -154,6 +162,40 @@ def test_a_renamed_object_is_one_change_and_what_names_it_none(api: Api):
     renamed(api, one, "other")
     swapped = [("changed", "groups", "one"), ("changed", "groups", "other")]
     assert changes_since(first) == swapped
+
+
+@contextmanager
+def renamed_beside_the_past(named: Group) -> Iterator[None]:
+    """Let another writer rename a group when a block looks for what was then."""
+    rename = partial(
+        group_update, group_id=named.pk, name="new", peers=None, resources=[]
+    )
+    renamed: list[Group] = []
+
+    def overtake(execute: Any, sql: str, *rest: Any) -> Any:
+        if '"history_key"' in sql and not renamed:
+            renamed.extend(race([rename]))
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(overtake):
+        yield
+    assert renamed
+
+
+def named_by_a_policy() -> Group:
+    """Return a group that another object of the document names."""
+    made = group_create(name="one")
+    rule([made], [made])
+    return made
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_renamed_while_it_is_compared_with_now_differs_in_nothing():
+    one = named_by_a_policy()
+    first = now()
+    with renamed_beside_the_past(one):
+        assert told(first, "")["objects"] == []
+    assert changes_since(first) == [("changed", "groups", "new")]
 
 
 def test_of_objects_that_share_a_key_the_one_that_went_is_told(api: Api):

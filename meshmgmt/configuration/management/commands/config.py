@@ -110,14 +110,16 @@ class Command(BaseCommand):
         before, after = options["from"], options["to"]
         with _about("--from"):
             start = moment_of(before)
-        with _about("--to"):
-            if after and moment_of(after) < start:
-                raise CommandError("--to lies before --from")
-            called = names_at(after or "")
-        with _about("--from"):
-            old = configuration_at(before, called)
-        with _about("--to"):
-            objects = difference(old, configuration_at(after or ""))
+        # In one snapshot, or what is renamed meanwhile would differ wherever it is named.
+        with read_snapshot(temporary=True):
+            with _about("--to"):
+                if after and moment_of(after) < start:
+                    raise CommandError("--to lies before --from")
+                called = names_at(after or "")
+            with _about("--from"):
+                old = configuration_at(before, called)
+            with _about("--to"):
+                objects = difference(old, configuration_at(after or ""))
         told = {"from": before, "to": after or "now", "objects": objects}
         self._write(told, options)
         if objects:
