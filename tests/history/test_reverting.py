@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from dns.services.zones import records
 from events.activities import Activity
@@ -18,6 +19,7 @@ from meshmgmt.core import context
 from meshmgmt.core.context import account_id
 from meshmgmt.core.orderedlinks import all_links, link_rows
 from meshmgmt.core.queries import MOST_PARAMETERS
+from meshmgmt.core.transactions import write_beginning
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_update
 from tests.api_client import Answer, Api
@@ -295,6 +297,30 @@ def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group):
     assert ("created", "group") in done
     assert planned["plan"]["peers"]["maps"]["count"] == 3
     ok(revert(api, event, **{"X-Plan-Hash": planned["plan_hash"]}))
+
+
+def test_what_was_is_looked_for_before_anybody_waits(api: Api, web: Group):
+    ok(api.delete(f"/api/groups/{web.pk}"))
+    event = newest()
+    before: list[str] = []
+    under: list[str] = []
+    statements = before
+
+    def note(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("SELECT") and ('"changes"' in sql or "history_key" in sql):
+            statements.append(sql)
+        return execute(sql, *rest)
+
+    def taken(**kwargs: Any) -> None:
+        nonlocal statements
+        statements = under
+
+    write_beginning.connect(taken)
+    with connection.execute_wrapper(note):
+        ok(revert(api, event))
+    assert statements is under
+    assert any("history_key = " in sql for sql in before)  # the places in lists
+    assert under == []
 
 
 @pytest.mark.usefixtures("wide_range")
