@@ -5,7 +5,7 @@ rules must accept what comes back, and nothing else may change with it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from copy import copy
 from functools import partial
 from itertools import groupby
@@ -19,6 +19,7 @@ from events.audit.audited import audited_bulk_create, current_values
 from events.audit.changes import Change, changes_since, mark
 from events.audit.emission import shown_value
 from events.audit.reading import Trail
+from events.audit.specs import member_events
 from events.models import AuditEvent
 from groups.audit import resource_names
 from groups.models import GroupResource
@@ -28,18 +29,18 @@ from meshmgmt.core.errors import Forbidden, ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
 from meshmgmt.core.queries import known_ids
 from meshmgmt.core.roles import Operation, allowed
-from meshmgmt.core.transactions import account_write
+from meshmgmt.core.transactions import MOST_CHANGES, account_write
 from meshmgmt.history.inverse import Irreversible, Members, Undo, inverse_of, last_name
 from meshmgmt.history.kinds import KINDS, Prepare
 from meshmgmt.history.lists import Listing, arranged, members_of, orders_before
 
 _ORDER: Final = list(KINDS)
 
-MOST_OBJECTS: Final = 5000
-"""All come back in one transaction, a millisecond each, and everybody else waits."""
+MOST_OBJECTS: Final = MOST_CHANGES
+"""What a request may change in one transaction is taken back in one; others wait for it."""
 
-MOST_EVENTS: Final = 20_000
-"""Members of lists have events of their own, and are written many at once."""
+MOST_EVENTS: Final = 10_000
+"""Rows: a member of a list has an event of its own. So many members take two seconds."""
 
 
 class Reversal:
@@ -47,12 +48,13 @@ class Reversal:
 
     The trail before and in these events never changes, so only the objects are looked at
     again under the lock. Raises Irreversible for what is no change of an object, and for
-    too much.
+    too much, before any event of a request is read whole.
     """
 
     def __init__(self, events: Sequence[AuditEvent] | Trail) -> None:
-        self.events = list(events[: MOST_EVENTS + 1])
-        _require_few(self.events, MOST_EVENTS, "events")
+        if isinstance(events, models.QuerySet):
+            _require_few_rows(events)
+        self.events = list(events)
         self._numbers = ", ".join(str(event.pk) for event in reversed(self.events[:9]))
         self._undos = inverse_of(self.events)
         _require_few(self._undos, MOST_OBJECTS, "objects")
@@ -75,7 +77,16 @@ class Reversal:
             _check_nothing_else_changed(self._undos, begin)
 
 
-def _require_few(things: Sequence[object], most: int, called: str) -> None:
+def _require_few_rows(events: Trail) -> None:
+    # To read events whole and invert them takes seconds.
+    told = events.values_list("activity_code", "target_type", "target_id")
+    rows = list(told[: MOST_EVENTS + 1])
+    _require_few(rows, MOST_EVENTS, "events")
+    objects = {tuple(of) for code, *of in rows if code not in member_events()}
+    _require_few(objects, MOST_OBJECTS, "objects")
+
+
+def _require_few(things: Sized, most: int, called: str) -> None:
     if len(things) > most:
         raise Irreversible(
             f"more than {most} {called} are too many to take back at once"

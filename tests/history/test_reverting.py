@@ -5,21 +5,24 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.signals import post_init
 
 from dns.services.zones import records
 from events.activities import Activity
 from events.audit.emission import audit_record
 from events.models import AuditEvent
 from groups.models import Group
-from groups.services import group_update
+from groups.services import group_create, group_update
 from meshmgmt.access.models import Policy, SetupKey
 from meshmgmt.access.services.enrolment import setup_key_rotate
 from meshmgmt.accounts.services.users import user_approve, user_create, user_rename
 from meshmgmt.core import context
 from meshmgmt.core.context import account_id
+from meshmgmt.core.ids import new_id
 from meshmgmt.core.orderedlinks import all_links, link_rows
 from meshmgmt.core.queries import MOST_PARAMETERS
 from meshmgmt.core.transactions import write_beginning
+from meshmgmt.history import reverting
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_update
 from tests.api_client import Answer, Api
@@ -297,6 +300,28 @@ def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group):
     assert ("created", "group") in done
     assert planned["plan"]["peers"]["maps"]["count"] == 3
     ok(revert(api, event, **{"X-Plan-Hash": planned["plan_hash"]}))
+
+
+@pytest.mark.parametrize("bound", ["MOST_OBJECTS", "MOST_EVENTS"])
+def test_too_much_is_refused_without_reading_what_it_was(
+    api: Api, monkeypatch: pytest.MonkeyPatch, bound: str
+):
+    with context.scope(request_id=new_id()):
+        for number in range(9):
+            group_create(name=f"group {number}")
+    event = newest()
+    monkeypatch.setattr(reverting, bound, 8)
+    read: list[int] = []
+
+    def note(instance: AuditEvent, **kwargs: Any) -> None:
+        read.append(instance.pk)
+
+    post_init.connect(note, sender=AuditEvent)
+    answer = revert(api, event)
+    post_init.disconnect(note, sender=AuditEvent)
+    assert answer.status == 409
+    assert "too many to take back at once" in answer.json["message"]
+    assert read == [event]
 
 
 def test_what_was_is_looked_for_before_anybody_waits(api: Api, web: Group):
