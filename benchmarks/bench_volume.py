@@ -49,8 +49,9 @@ QUESTIONS: Final = (
     ("search: everybody", "search=example.com"),
 )
 SUMMARIES: Final = (
-    ("whole hours, by source", "group_by=source&bucket=1h"),
-    ("whole hours, by policy", "group_by=policy&bucket=1h"),
+    ("whole hours, by source", "group_by=source"),
+    ("whole hours, by policy", "group_by=policy"),
+    ("whole hours by the hour, by policy", "group_by=policy&bucket=1h"),
     ("whole hours, drops by user", "group_by=user&type=TYPE_DROP&bucket=1h"),
     ("one hour, by user and destination", "group_by=user,destination&hours=1"),
     (

@@ -14,6 +14,7 @@ from events.api.audit import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import EnumField, WholeNumberField, parameters_of, require_valid
 from events.api.serializers import SummarySerializer
+from events.streams.hours import DAY, HOUR, INSTANT, whole_hours
 from events.streams.subjects import Subject
 from events.streams.summaries import MAX_BUCKETS, MAX_GROUP_FIELDS, Question, summarise
 from meshmgmt.api.views import ApiView
@@ -26,8 +27,11 @@ EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 100
 WISHED_BUCKETS: Final = 60
-_NICE: Final = (60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400)
-"""From a day on, buckets are of whole hours, which are summed up already."""
+FINE_SPAN: Final = 3 * HOUR
+"""Seconds whose events are few enough to be read; from an hour on widths are of sums."""
+
+_FINE: Final = (60, 300)
+_WHOLE: Final = (HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY)
 _BUCKET: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 
 
@@ -81,7 +85,9 @@ class SummaryForm(forms.Form):
             words={name: name for name in subject.metrics}, required=False
         )
         self.fields["bucket"] = BucketField(
-            required=False, help_text="Width of the time series' buckets, such as 5m"
+            required=False,
+            help_text="Width of the time series' buckets, such as 5m. Default: an hour or"
+            " more; finer for at most three hours that do not begin and end on the hour",
         )
         self.fields["limit"] = WholeNumberField(low=1, top=MAX_LIMIT, required=False)
 
@@ -92,7 +98,7 @@ class SummaryForm(forms.Form):
         first = start or last - min(DEFAULT_SPAN, last - EARLIEST)
         # Equal ends are an instant, which some bucket must hold.
         span = max((last - first).total_seconds(), 1.0)
-        seconds = self.cleaned_data["bucket"] or _nice_width(span)
+        seconds = self.cleaned_data["bucket"] or _nice_width(first, last)
         if span / seconds > MAX_BUCKETS:
             text = f"bucket: gives more than {MAX_BUCKETS} buckets"
             raise BadRequest.about("bucket", text)
@@ -106,11 +112,23 @@ class SummaryForm(forms.Form):
         )
 
 
-def _nice_width(span: float) -> int:
-    for seconds in _NICE:
+def _nice_width(first: datetime, last: datetime) -> int:
+    """Return the width of buckets that nobody chose; whole hours come from sums alone."""
+    # Without its fraction: -3h is counted back from a moment before now.
+    span = int((last - first).total_seconds())
+    fine: tuple[int, ...] = (
+        () if span > FINE_SPAN or _are_whole_hours(first, last) else _FINE
+    )
+    for seconds in (*fine, *_WHOLE):
         if span / seconds <= WISHED_BUCKETS:
             return seconds
-    return 86400 * max(1, round(span / 86400 / WISHED_BUCKETS))
+    return DAY * round(span / DAY / WISHED_BUCKETS)
+
+
+def _are_whole_hours(first: datetime, last: datetime) -> bool:
+    """Tell whether both are such, or the last instant before one ends the span."""
+    hours = whole_hours(first, last)
+    return hours is not None and first == hours.first and last - hours.last <= INSTANT
 
 
 class SummaryView(ApiView):

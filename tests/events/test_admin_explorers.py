@@ -1,6 +1,7 @@
 """The admin site shows the three streams and lets nobody write them."""
 
 import re
+from datetime import timedelta
 from functools import partial
 from itertools import product
 from typing import Any
@@ -19,12 +20,14 @@ from events.admin import proxy as proxies
 from events.admin.changetable import change_table, mentioned_ids
 from events.admin.objectpages import ObjectPage
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
-from events.streams import batches
+from events.streams import batches, rollups
 from events.streams.catalogue import PROXY, TRAFFIC
 from groups.services import group_delete
 from meshmgmt.access.models import Policy
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_delete
+from meshmgmt.core import clock
+from meshmgmt.core.queries import execute
 from meshmgmt.inventory.audit import fqdn
 from meshmgmt.inventory.services.peers import peer_delete
 from tests.events.samples import moment, proxy, traffic
@@ -439,6 +442,19 @@ def test_any_time_charts_all_that_the_list_holds(site: Client):
     chart = site.get(page("changelist", TrafficEvent)).context["chart"]
     query = {"metric": "flows", "start_date": chart["oldest"]}
     assert site.get(chart["url"], query).json()["total"] == 4
+
+
+def test_charts_of_whole_hours_need_no_events(site: Client):
+    day = (clock.now() - timedelta(days=2)).date()
+    event = traffic(rx_bytes=1, window_end=f"{day}T03:20:00Z")
+    batches.ingest_events(TRAFFIC, [event])
+    rollups.roll_up(least=1)
+    execute("DELETE FROM events_trafficevent")
+    dates = {"start_date": f"{day}", "end_date": f"{day}T11:59:59.999999"}
+    query = {**dates, "group_by": "direction"}
+    chart = site.get(page("changelist", TrafficEvent), query).context["chart"]
+    [group] = site.get(chart["url"], query).json()["groups"]
+    assert group["series"] == [{"time": f"{day}T03:00:00Z", "value": 1}]
 
 
 def test_failed_says_what_it_counts(site: Client):

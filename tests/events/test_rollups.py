@@ -258,6 +258,45 @@ def test_whole_hours_are_answered_without_the_events():
     assert after == before
 
 
+@pytest.mark.parametrize("hours", [1, 6, 12, 15])
+def test_the_points_of_few_whole_hours_are_there_without_the_events(hours: int):
+    last = f"{hours - 1:02}:59:59.999999"
+    query = f"start_date=2026-11-19&end_date=2026-11-19T{last}&group_by=direction"
+    with clock.set_to(NOW):
+        events = [traffic(rx_bytes=1, window_end=ago(n * 30)) for n in range(99)]
+        batches.ingest_events(TRAFFIC, numbered(events))
+        rollups.roll_up(least=1)
+        [before] = answered(TRAFFIC, query)["groups"]
+        execute("DELETE FROM events_trafficevent")
+        [after] = answered(TRAFFIC, query)["groups"]
+    assert len(before["series"]) == hours
+    assert after["series"] == before["series"]
+
+
+@pytest.mark.parametrize(
+    ("span", "width"),
+    [
+        ("start_date=-1h", 60),
+        ("start_date=-3h", 300),
+        ("start_date=-181m", HOUR),
+        ("start_date=-15h", HOUR),
+        ("", HOUR),
+        ("start_date=2026-11-19T10:00&end_date=2026-11-19T13:00", HOUR),
+        ("start_date=2026-11-19T10:00&end_date=2026-11-19T12:59:59", 300),
+        ("start_date=2026-11-19T10:01&end_date=2026-11-19T10:59:59.999999", 60),
+        ("start_date=2026-11-19T10:00&end_date=2026-11-19T10:00", 60),
+        ("start_date=-60d", 24 * HOUR),
+        ("start_date=-200d", 3 * 24 * HOUR),
+        ("start_date=2026-11-19T10:00&end_date=2026-11-19T13:00&bucket=1m", 60),
+    ],
+)
+def test_points_that_nobody_chose_are_fine_where_few_events_must_be_read(
+    span: str, width: int
+):
+    with clock.set_to(NOW):
+        assert answered(TRAFFIC, span)["bucket_seconds"] == width
+
+
 def test_few_new_events_wait_for_more():
     with clock.set_to(NOW):
         batches.ingest_events(TRAFFIC, [traffic(window_end=ago(90))])
