@@ -47,7 +47,8 @@ from meshmgmt.core.transactions import read_snapshot
 
 log = logging.getLogger(__name__)
 
-TOO_FAST: Final = "batches come faster than they are stored: send this one again"
+STORE_BUSY: Final = "the store is busy: send this one again, more slowly"
+"""With other batches, or because the stream is being moved: either is a lock in vain."""
 
 
 class StreamView(ApiView, GenericAPIView[Any]):
@@ -126,7 +127,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
                 raise
             # Shippers slow down for 429; 503 would tell them that the service is away.
             log.warning("a batch was sent away: %s", error)
-            raise TooManyRequests(TOO_FAST, retry_after=RETRY_SECONDS) from error
+            raise TooManyRequests(STORE_BUSY, retry_after=RETRY_SECONDS) from error
         answer = {"accepted": stored.accepted, "duplicates": stored.duplicates}
         return Response(
             answer | ({"ignored": stored.ignored} if stored.ignored else {})

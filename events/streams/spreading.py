@@ -106,7 +106,7 @@ def fitting_shards() -> int:
 
 
 def spread(stream: Stream, shards: int, day_done: Callable[[], None]) -> bool:
-    """Move a stream to the workers, in one transaction; batches wait or get 503 meanwhile.
+    """Move a stream to the workers, in one transaction; batches wait or get 429 meanwhile.
 
     Returns whether its rows are gone from the coordinator's disk, too. Raises
     DatabaseError when nothing was moved.

@@ -48,6 +48,19 @@ def test_a_batch_that_waits_in_vain_is_answered_429_and_stored_when_sent_again(
     assert (stored.status, stored.json["accepted"]) == (200, 2)
 
 
+@pytest.mark.postgresql
+@pytest.mark.parametrize("mode", ["EXCLUSIVE", "ACCESS EXCLUSIVE"])
+def test_a_batch_whose_stream_is_being_moved_is_told_to_come_again(api: Api, mode: str):
+    """As create_distributed_table and undistribute_table lock it."""
+    with second_session() as other, connection.cursor() as cursor:
+        other.execute(f"LOCK TABLE {TRAFFIC.table} IN {mode} MODE")
+        cursor.execute("SET lock_timeout = '100ms'")
+        refused = api.post(TRAFFIC_PATH, [traffic()])
+        cursor.execute("RESET lock_timeout")
+    assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+    assert refused.json["message"].startswith("the store is busy: ")
+
+
 def answered_after_a_loss(call: Callable[[], Answer], lock: LiteralString) -> Answer:
     """Return the second answer; the first one's session ended while its COPY waited."""
 

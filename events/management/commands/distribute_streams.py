@@ -26,8 +26,8 @@ class Command(BaseCommand):
 
     help = (
         "Spread network traffic events and proxy access logs over the workers of Citus, by"
-        " the ids of events; --undo brings them back. Batches are answered 503 while their"
-        " stream moves. See docs/scaling.md."
+        " the ids of events; --undo brings them back. Batches wait while their stream"
+        " moves, and are answered 429 after 20 seconds. See docs/scaling.md."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
