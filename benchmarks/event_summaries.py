@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 PEERS: Final = 5000
 EVENTS_A_DAY: Final = 1_000_000
 BATCH: Final = 5000
+SHIPPED: Final = 500
+"""What a shipper gathers in a minute at that rate."""
+
 GROUPS: Final = {
     "source": "COALESCE(NULLIF(source_id, ''), source_address)",
     "policy": "policy_id",
@@ -143,22 +146,29 @@ def _marks() -> list[tuple[str, int, int]]:
 
 
 def cost_of_sums(bench: "EventsBench") -> None:
-    """Take in events of 5,000 peers as they come, 1,000,000 a day, and sum them up."""
+    """Take in events of 5,000 peers as they come, 1,000,000 a day, and sum them up.
+
+    All together, as after a while without housekeeping, then in the pieces it finds.
+    """
     count = bench.rows // 5
-    events = traffic_events(
-        count, bench.now, days=count / EVENTS_A_DAY, first=9 * 10**7, peers=PEERS
-    )
+    _cost_of_sums(bench, 90 * 10**6, batch=BATCH, piece=count)
+    _cost_of_sums(bench, 91 * 10**6, batch=SHIPPED, piece=rollups.LEAST)
+
+
+def _cost_of_sums(bench: "EventsBench", first: int, *, batch: int, piece: int) -> None:
+    count = bench.rows // 5
+    days = count / EVENTS_A_DAY
+    events = traffic_events(count, bench.now, days=days, first=first, peers=PEERS)
     before = TrafficRollUp.objects.count()
-    took = 0.0
-    for _ in range(count // BATCH):
-        body = orjson.dumps(list(islice(events, BATCH)))
+    took = summed = 0.0
+    for taken in range(batch, count + 1, batch):
+        body = orjson.dumps(list(islice(events, batch)))
         began = time.perf_counter()
         batches.ingest(TRAFFIC, body)
         took += time.perf_counter() - began
-    summed = sum_up()
-    bench.report.note(
-        f"{count} events made {TrafficRollUp.objects.count() - before} sums"
-    )
-    bench.report.at_most(
-        "summing events up against taking them in", summed, took, 0.15, guard=0.18
-    )
+        if taken % piece == 0:
+            summed += sum_up()
+    made = TrafficRollUp.objects.count() - before
+    bench.report.note(f"{count} events in pieces of {piece} made {made} sums")
+    name = f"summing {piece} events up against taking them in"
+    bench.report.at_most(name, summed, took, 0.15, guard=0.18)
