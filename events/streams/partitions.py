@@ -3,7 +3,7 @@
 A partition is made apart and then attached, and detached CONCURRENTLY before it is
 dropped: CREATE ... PARTITION OF and a plain DROP would take a lock that stops every
 insert into the stream. Citus knows no CONCURRENTLY, so a stream that it spreads has its
-days detached under that lock, which is asked for in short moments and held for another.
+days detached under that lock, in moments of less than a second.
 
 Whoever attaches or drops a day holds the lock of that day meanwhile. So a detached table
 is either dropped together with the tallies of its rows or attached again with all of
@@ -40,7 +40,11 @@ LOCK_TIMEOUT: Final = "500ms"
 ATTEMPTS: Final = 20
 BREATH_SECONDS: Final = 0.1
 PLAIN_LOCK_TIMEOUT: Final = "200ms"
-"""Who waits for a plain DETACH holds ingest up: so long, in each attempt, at most."""
+PLAIN_TIMEOUT: Final = "800ms"
+"""Who waits for a plain DETACH, or carries it out, holds ingest up: so long at most.
+
+It waits for several locks, with Citus for some on each worker, one after the other.
+"""
 
 PLAIN_BREATH_SECONDS: Final = 1.0
 """Between those attempts; all batches that waited get through meanwhile."""
@@ -185,6 +189,7 @@ def _detach_plainly(stream: Stream, day: date) -> None:
         # the coordinator, for a transaction of which it has yet to learn the end.
         execute("SET LOCAL citus.propagate_set_commands = 'local'")
         execute(f"SET LOCAL lock_timeout = '{PLAIN_LOCK_TIMEOUT}'")
+        execute(f"SET LOCAL statement_timeout = '{PLAIN_TIMEOUT}'")
         execute(_detachment(stream, day, ""))
 
 

@@ -7,6 +7,7 @@ right to make databases on all of them; skipped elsewhere.
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -152,13 +153,18 @@ QUESTIONS = (
 )
 
 
+EXPORTS = tuple(product(PATHS, ("application/x-ndjson", "text/csv")))
+
+
 def answers() -> list[Any]:
     """Return what the API says to questions of all kinds, at one moment."""
     api = api_as("owner")
     with clock.set_to(clock.now().replace(second=0, microsecond=0)):
         found = [api.get(question) for question in QUESTIONS]
-    assert [answer.status for answer in found] == [200] * len(QUESTIONS)
-    return [answer.json for answer in found]
+        files = [api.get(path, Accept=kind) for path, kind in EXPORTS]
+    assert {answer.status for answer in (*found, *files)} == {200}
+    assert all(file.body.count(b"\n") >= 40 for file in files)
+    return [*(answer.json for answer in found), *(file.body for file in files)]
 
 
 def arrivals() -> list[tuple[str, int]]:
@@ -240,6 +246,45 @@ def test_deliveries_follow_the_order_of_arrival():
     follower.cursor = sent.after["cursor"]
     batches.ingest_events(TRAFFIC, [traffic(id="next")])
     assert [event.id for event in following(follower).events] == ["next"]
+
+
+@contextmanager
+def in_doubt(worker: Worker) -> Iterator[None]:
+    """Leave a transaction on a worker as one whose end it has yet to learn.
+
+    Citus recovers those that have the names it gives itself, this one not.
+    """
+    name = connection.settings_dict["NAME"]
+    with (
+        session(worker) as there,
+        psycopg.connect(**_of(there, name), autocommit=True) as made,
+    ):
+        made.execute("BEGIN")
+        made.execute("SELECT pg_current_xact_id()")
+        made.execute("PREPARE TRANSACTION 'citus_of_a_test'")
+        try:
+            yield
+        finally:
+            made.execute("ROLLBACK PREPARED 'citus_of_a_test'")
+
+
+def test_nothing_new_is_read_while_a_worker_has_yet_to_learn_of_a_commit(
+    spread: list[Worker],
+):
+    follower = Subscription(
+        stream="network-traffic", cursor=0, filters={}, batch_limit=1000
+    )
+    assert not citus.in_doubt()
+    with in_doubt(spread[1]):
+        assert citus.in_doubt()
+        sent = following(follower)
+        assert (sent.events, sent.after["cursor"]) == ([], 0)
+        rollups.roll_up(least=1)
+        assert not TrafficRollUp.objects.exists()
+    assert not citus.in_doubt()
+    assert len(following(follower).events) == 120
+    rollups.roll_up(least=1)
+    assert TrafficRollUp.objects.exists()
 
 
 @pytest.mark.usefixtures("spread")
