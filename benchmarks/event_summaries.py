@@ -151,14 +151,19 @@ def cost_of_sums(bench: "EventsBench") -> None:
     All together, as after a while without housekeeping, then in the pieces it finds.
     """
     count = bench.rows // 5
-    _cost_of_sums(bench, 90 * 10**6, batch=BATCH, piece=count)
-    _cost_of_sums(bench, 91 * 10**6, batch=SHIPPED, piece=rollups.LEAST)
+    ids = 90 * 10**6
+    _cost_of_sums(bench, ids, bench.now, batch=BATCH, piece=count)
+    # At another time: sums that are there cost less than new ones.
+    earlier = bench.now - timedelta(hours=6)
+    _cost_of_sums(bench, 2 * ids, earlier, batch=SHIPPED, piece=rollups.LEAST)
 
 
-def _cost_of_sums(bench: "EventsBench", first: int, *, batch: int, piece: int) -> None:
+def _cost_of_sums(
+    bench: "EventsBench", first: int, until: datetime, *, batch: int, piece: int
+) -> None:
     count = bench.rows // 5
     days = count / EVENTS_A_DAY
-    events = traffic_events(count, bench.now, days=days, first=first, peers=PEERS)
+    events = traffic_events(count, until, days=days, first=first, peers=PEERS)
     before = TrafficRollUp.objects.count()
     took = summed = 0.0
     for taken in range(batch, count + 1, batch):
