@@ -46,6 +46,9 @@ PLAIN_TIMEOUT: Final = "800ms"
 It waits for several locks, with Citus for some on each worker, one after the other.
 """
 
+LAST_TIMEOUT: Final = "10s"
+"""After all attempts: rather a batch that waits than a disk that fills."""
+
 PLAIN_BREATH_SECONDS: Final = 1.0
 """Between those attempts; all batches that waited get through meanwhile."""
 
@@ -169,7 +172,12 @@ def drop(stream: Stream, days: Collection[date]) -> None:
         detach, breath = _detach_plainly, PLAIN_BREATH_SECONDS
     for day in days:
         with _day_locked(day), lock_timeout(LOCK_TIMEOUT):
-            _retry(partial(detach, stream, day), breath)
+            try:
+                _retry(partial(detach, stream, day), breath)
+            except OperationalError:
+                if detach is not _detach_plainly:
+                    raise
+                _detach_plainly(stream, day, LAST_TIMEOUT)
             _retry(partial(_drop_detached, stream, day), breath)
         log.info("dropped partition %s", partition_name(stream, day))
 
@@ -180,7 +188,7 @@ def _detach(stream: Stream, day: date) -> None:
         execute(_detachment(stream, day, "FINALIZE" if pending else "CONCURRENTLY"))
 
 
-def _detach_plainly(stream: Stream, day: date) -> None:
+def _detach_plainly(stream: Stream, day: date, limit: str = PLAIN_TIMEOUT) -> None:
     """Detach under an exclusive lock, or raise OperationalError soon."""
     if day not in attached(stream):
         return
@@ -189,7 +197,7 @@ def _detach_plainly(stream: Stream, day: date) -> None:
         # the coordinator, for a transaction of which it has yet to learn the end.
         execute("SET LOCAL citus.propagate_set_commands = 'local'")
         execute(f"SET LOCAL lock_timeout = '{PLAIN_LOCK_TIMEOUT}'")
-        execute(f"SET LOCAL statement_timeout = '{PLAIN_TIMEOUT}'")
+        execute(f"SET LOCAL statement_timeout = '{limit}'")
         execute(_detachment(stream, day, ""))
 
 

@@ -273,7 +273,7 @@ def slow_detach() -> Iterator[None]:
     """Let a DETACH take long, with its locks held, as slow workers would."""
     execute(
         "CREATE FUNCTION slow() RETURNS event_trigger LANGUAGE plpgsql AS"
-        " $$ BEGIN PERFORM pg_sleep(30); END $$"
+        " $$ BEGIN PERFORM pg_sleep(2); END $$"
     )
     execute(
         "CREATE EVENT TRIGGER slow ON ddl_command_end WHEN TAG IN ('ALTER TABLE')"
@@ -298,6 +298,20 @@ def test_a_plain_detach_has_less_than_a_second_for_waits_and_work(
     assert int(partitions.PLAIN_TIMEOUT.removesuffix("ms")) < 1000
     assert day(9) in partitions.attached(TRAFFIC)
     assert batches.ingest_events(TRAFFIC, [traffic(id="new")]).accepted == 1
+
+
+@postgresql
+def test_a_day_that_takes_long_to_detach_goes_at_the_last_attempt(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(citus, "is_spread", lambda stream: True)
+    monkeypatch.setattr(partitions, "ATTEMPTS", 1)
+    for ago in (0, 9):
+        store_day(ago)
+    request.getfixturevalue("slow_detach")
+    partitions.drop(TRAFFIC, [day(9)])
+    assert day(9) not in partitions.attached(TRAFFIC)
+    assert totals() == (3, 3)
 
 
 IN_DOUBT: Final = {
