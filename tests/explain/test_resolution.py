@@ -65,10 +65,10 @@ def queried(explanation: Explanation) -> list[str]:
 
 
 def told(explanation: Explanation) -> str:
-    """Code and object of every step, in order: zones by domain, servers by address."""
+    """Code and object of every step, in order."""
     legs = [leg for query in explanation.queries for leg in query.legs]
     steps = [step for leg in legs for step in leg.steps]
-    names = [step.subject.name.split()[-1] if step.subject else "" for step in steps]
+    names = [step.subject.name if step.subject else "" for step in steps]
     each = [f"{s.code} {name}" for s, name in zip(steps, names, strict=True)]
     return ", ".join(text.strip() for text in each)
 
@@ -150,7 +150,7 @@ def test_the_longest_zone_wins_and_the_shorter_is_shadowed():
     )
     result = ask(account, "x.sub.corp.lan")
     assert [r.content for r in result.outcome.records] == ["10.0.0.2"]
-    assert told(result) == "match sub.corp.lan, shadowed corp.lan"
+    assert told(result) == "match Zone sub.corp.lan, shadowed Zone corp.lan"
 
 
 def test_an_absent_name_falls_to_the_shorter_zone_and_on():
@@ -160,10 +160,11 @@ def test_an_absent_name_falls_to_the_shorter_zone_and_on():
         groups=(servers("1.1.1.1", "corp.lan"),),
     )
     result = ask(account, "x.sub.corp.lan")
-    assert told(result) == "absent sub.corp.lan, match corp.lan, shadowed 1.1.1.1"
+    absent = "absent Zone sub.corp.lan"
+    assert told(result) == f"{absent}, match Zone corp.lan, shadowed Servers 1.1.1.1"
     beyond = ask(account, "z.sub.corp.lan")
     assert asked(beyond) == ["1.1.1.1"]
-    assert told(beyond) == "absent sub.corp.lan, absent corp.lan, match 1.1.1.1"
+    assert told(beyond) == f"{absent}, absent Zone corp.lan, match Servers 1.1.1.1"
 
 
 WILD = zone("corp.lan", a("*.corp.lan"), a("x.corp.lan", "10.0.0.9"))
@@ -197,7 +198,7 @@ def test_a_zone_decides_about_the_names_that_it_has(
 def test_a_wildcard_gives_its_records_to_names_without_their_own():
     wild = ask(snapshot(WILD), "any.corp.lan")
     assert wild.outcome.records == (a("any.corp.lan"),)
-    assert told(wild).split(", ")[0] == "wildcard corp.lan"
+    assert told(wild).split(", ")[0] == "wildcard Zone corp.lan"
     exact = ask(snapshot(WILD), "x.corp.lan")
     assert exact.outcome.records[0].content == "10.0.0.9"
 
@@ -270,8 +271,8 @@ def test_groups_of_one_domain_are_all_asked_in_creation_order():
     result = ask(account, "a.corp.lan")
     assert asked(result) == ["1.1.1.1", "3.3.3.3"]
     assert told(result) == (
-        "match 1.1.1.1, shadowed 2.2.2.2, match 3.3.3.3, shadowed 4.4.4.4,"
-        " shadowed 5.5.5.5"
+        "match Servers 1.1.1.1, shadowed Servers 2.2.2.2, match Servers 3.3.3.3,"
+        " shadowed Servers 4.4.4.4, shadowed Servers 5.5.5.5"
     )
     assert asked(ask(account, "a.x.corp.lan")) == ["2.2.2.2"]
     assert asked(ask(account, "corp.lan")) == ["1.1.1.1", "3.3.3.3"]
@@ -309,8 +310,8 @@ def test_servers_that_lose_a_name_to_a_zone_are_named(
     )
     result = ask(account, name, rtype)
     assert result.outcome.kind is kind
-    losing = [f"{decisive} corp.lan", "shadowed 1.1.1.1", "shadowed 2.2.2.2"]
-    assert told(result).split(", ")[:3] == losing
+    losing = ["shadowed Servers 1.1.1.1", "shadowed Servers 2.2.2.2"]
+    assert told(result).split(", ")[:3] == [f"{decisive} Zone corp.lan", *losing]
     assert "3.3.3.3" not in told(result)
 
 
@@ -324,8 +325,10 @@ def test_excluded_objects_that_would_match_are_named():
         ),
     )
     result = ask(account, "x.corp.lan")
-    excluded = "excluded corp.lan, excluded 1.1.1.1, excluded 2.2.2.2"
-    assert told(result) == f"{excluded}, system"
+    assert told(result) == (
+        "excluded Zone corp.lan, excluded Servers 1.1.1.1, excluded Servers 2.2.2.2,"
+        " system"
+    )
 
 
 def test_excluded_groups_that_would_lose_anyway_are_not_named():
@@ -338,8 +341,9 @@ def test_excluded_groups_that_would_lose_anyway_are_not_named():
             replace(servers("5.5.5.5"), enabled=False),
         )
     )
-    told_of = told(ask(account, "x.sub.corp.lan"))
-    assert told_of == "match 1.1.1.1, excluded 3.3.3.3, excluded 4.4.4.4"
+    assert told(ask(account, "x.sub.corp.lan")) == (
+        "match Servers 1.1.1.1, excluded Servers 3.3.3.3, excluded Servers 4.4.4.4"
+    )
 
 
 @pytest.mark.parametrize(
