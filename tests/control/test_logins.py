@@ -54,7 +54,7 @@ def refused(**facts: Any) -> Refused:
 
 def test_setup_key_lets_a_machine_in():
     servers, racks = group("servers"), group("racks")
-    key = setup_key("rack", auto_groups=[servers.pk, racks.pk])
+    key = setup_key("rack", expires_in=3600, auto_groups=[servers.pk, racks.pk])
     trail = Trail()
     sent = request("Web 1.corp", setupKey=key.plain.lower())
     found = login(public_key(), sent, SOURCE)
