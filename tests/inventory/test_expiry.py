@@ -18,16 +18,15 @@ pytestmark = pytest.mark.django_db
 HOUR = dt.timedelta(hours=1)
 
 
-@pytest.fixture
-def facts() -> dict[str, Any]:
-    """What a peer has whose login ends."""
-    names = ("login_expiration_enabled", "inactivity_expiration_enabled")
-    return {"user": person("user"), **dict.fromkeys(names, True)}
+def owned(*kinds: str) -> dict[str, Any]:
+    """Return what a peer of somebody has whose login ends for these reasons."""
+    switches = [f"{kind}_expiration_enabled" for kind in kinds]
+    return {"user": person("user"), **dict.fromkeys(switches, True)}
 
 
-def test_login_ends_after_the_period(facts: dict[str, Any]):
+def test_login_ends_after_the_period():
     account_settings(peer_login_expiration=7200)
-    now = clock.now()
+    now, facts = clock.now(), owned("login")
     old = peer("old", last_login=now - 2 * HOUR, **facts)
     peer("fresh", last_login=now - HOUR, **facts)
     peer("exempt", user=facts["user"], last_login=now - 9 * HOUR)
@@ -54,10 +53,10 @@ def absence_counts() -> None:
     )
 
 
-def test_absent_peer_is_logged_out(facts: dict[str, Any]):
+def test_absent_peer_is_logged_out():
     reachable_for(2 * HOUR)
     absence_counts()
-    now = clock.now()
+    now, facts = clock.now(), owned("inactivity")
     peer("away", last_seen=now - HOUR, **facts)
     peer("there", last_seen=now - 9 * HOUR, connected=True, **facts)
     peer("just gone", last_seen=now - HOUR / 2, **facts)
@@ -67,9 +66,9 @@ def test_absent_peer_is_logged_out(facts: dict[str, Any]):
     assert trail.events[0].meta["reason"] == AWAY
 
 
-def test_who_could_not_connect_is_not_logged_out(facts: dict[str, Any]):
+def test_who_could_not_connect_is_not_logged_out():
     absence_counts()
-    peer("away", last_seen=clock.now() - 9 * HOUR, **facts)
+    peer("away", last_seen=clock.now() - 9 * HOUR, **owned("inactivity"))
     assert expire_logins() == 0
     reachable_for(HOUR / 2)
     assert expire_logins() == 0
@@ -77,10 +76,10 @@ def test_who_could_not_connect_is_not_logged_out(facts: dict[str, Any]):
     assert expire_logins() == 1
 
 
-def test_settings_switch_it_off(facts: dict[str, Any]):
+def test_settings_switch_it_off():
     account_settings(peer_login_expiration_enabled=False)
     long_ago = clock.now() - 999 * HOUR
-    peer("old", last_login=long_ago, last_seen=long_ago, **facts)
+    peer("old", last_login=long_ago, last_seen=long_ago, **owned("login", "inactivity"))
     assert expire_logins() == 0
 
 
