@@ -40,14 +40,16 @@ def bodies(text: str) -> dict[str, Body]:
     checks = {"nb_version_check": {"min_version": "1.0"}}
     side = {"kind": "group", "id": team}
     sides = {"source": side, "destination": side}
+    everything = {"bidirectional": True, "protocol": "all", "ports": []}
+    for_all = {"primary": True, "domains": []}
     # Of a test's name no control characters are taken.
     promised = {**named, "name": "promise", "kind": "access", "expect": "reach"}
     return {
-        "access/policy": policy(**named, rules=[rule(**named)]),
+        "access/policy": policy(**named, rules=[rule(**named, **everything)]),
         "access/posturecheck": {**named, "checks": checks},
         "access/route": route(description=text, network_id=text),
         "accesstests/accesstest": {**promised, **sides, "protocol": "all"},
-        "dns/nameservergroup": nameserver_group(**named, groups=[team]),
+        "dns/nameservergroup": nameserver_group(**named, groups=[team], **for_all),
         "groups/group": {"name": text, "peers": [peer("machine").pk]},
         "inventory/network": named,
     }
