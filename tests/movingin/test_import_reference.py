@@ -109,15 +109,17 @@ def owner() -> User:
     return person("owner", email="root@origin.test")
 
 
-def told(origin: Origin, *arguments: str) -> tuple[str, int]:
-    """Run the command; return what it prints and with what it ends."""
+def told(origin: Origin, *arguments: str, status: int = 0) -> str:
+    """Run the command, which ends with a status; return what it prints."""
     given = (f"--url={origin.server.url}", f"--token-file={origin.token}")
-    return commands.run("import_reference", *given, *arguments)
+    text, ended = commands.run("import_reference", *given, *arguments)
+    assert ended == status
+    return text
 
 
 def run(origin: Origin, *arguments: str) -> dict[str, Any]:
     """Move in and return the report."""
-    text, _ = told(origin, f"--peer-keys={origin.keys}", "--json", *arguments)
+    text = told(origin, f"--peer-keys={origin.keys}", "--json", *arguments)
     report: dict[str, Any] = json.loads(text)
     return report
 
@@ -141,9 +143,7 @@ def plain(rows: Any) -> Any:
 
 def compared(origin: Origin, status: int, *arguments: str) -> str:
     """Return what the comparison prints, which ends with a status."""
-    text, ended = told(origin, "--compare", *arguments)
-    assert ended == status
-    return text
+    return told(origin, "--compare", *arguments, status=status)
 
 
 @dataclass(frozen=True)
@@ -369,7 +369,7 @@ def test_without_public_keys_peers_are_left_out_and_what_names_them(
 
 
 def test_report_for_people_says_what_became_of_what(origin: Origin, owner: User):
-    text, _ = told(origin, f"--url={origin.server.url}/api/")
+    text = told(origin, f"--url={origin.server.url}/api/")
     zone = origin.get("dns/zones")[0]
     copied = Copied.objects.get(kind="zone", old_id=zone["id"])
     assert f"zone {zone['id']} => {copied.new_id} {zone['name']}\n" in text
