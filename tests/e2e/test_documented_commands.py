@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 
 OTHER_TESTS: Final = {
     "dns": "dns/test_documentation.py",
-    "operations": "observability/test_operations_doc.py",
+    "operations": "observability/test_monitoring_pack.py",
 }
 """Pages whose commands another test runs."""
 LEFT_OUT: Final = {

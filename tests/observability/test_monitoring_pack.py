@@ -21,7 +21,7 @@ from tests.wire import request
 
 DEPLOY = BASE_DIR / "deploy"
 RULES = DEPLOY / "prometheus" / "alerts.yml"
-DOCUMENT = BASE_DIR / "docs" / "operations.md"
+DOCUMENT = BASE_DIR / "docs/operations.md"
 DASHBOARD = DEPLOY / "grafana" / "mesh.json"
 MAPS = "management_account_network_map_object_count_bucket"
 DURATION = "management_http_request_duration_ms_bucket"
