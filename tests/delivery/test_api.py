@@ -29,6 +29,11 @@ BODY: dict[str, Any] = {
 }
 
 
+@pytest.fixture
+def api() -> Api:
+    return api_as("admin")
+
+
 def test_a_webhook_is_made_and_its_secret_shown_once(api: Api):
     made = api.post(PATH, BODY)
     assert made.status == 200, made.json
