@@ -22,8 +22,8 @@ DAY: Final = 24 * 60
 
 def keep(monkeypatch: pytest.MonkeyPatch, **days: int) -> None:
     """Set how many days each stream is kept, by default for ever."""
-    streams = ("traffic", "proxy", "audit")
-    kept: Any = {f"{name}_retention_days": days.get(name) for name in streams}
+    for_ever = dict.fromkeys(("traffic", "proxy", "audit"))
+    kept: Any = {f"{x}_retention_days": n for x, n in (for_ever | days).items()}
     monkeypatch.setattr(settings, "SVC", replace(settings.SVC, **kept))
 
 
