@@ -1,6 +1,7 @@
 """Summaries of the three streams: top groups and their time series."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -16,7 +17,13 @@ from events.api.queries import EnumField, WholeNumberField, parameters_of, requi
 from events.api.serializers import SummarySerializer
 from events.streams.hours import DAY, HOUR, INSTANT, whole_hours
 from events.streams.subjects import Subject
-from events.streams.summaries import MAX_BUCKETS, MAX_GROUP_FIELDS, Question, summarise
+from events.streams.summaries import (
+    MAX_BUCKETS,
+    MAX_GROUP_FIELDS,
+    Question,
+    summarise,
+    sums_answer,
+)
 from meshmgmt.api.views import ApiView
 from meshmgmt.core import clock
 from meshmgmt.core.durations import UNITS
@@ -28,9 +35,9 @@ DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 100
 WISHED_BUCKETS: Final = 60
 FINE_SPAN: Final = 3 * HOUR
-"""Seconds whose events are few enough to be read; from an hour on widths are of sums."""
+"""Seconds whose events are few enough to be read where sums could answer."""
 
-_FINE: Final = (60, 300)
+_FINE: Final = (60, 300, 900)
 _WHOLE: Final = (HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY)
 _BUCKET: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 
@@ -87,23 +94,31 @@ class SummaryForm(forms.Form):
         self.fields["bucket"] = BucketField(
             required=False,
             help_text="Width of the time series' buckets, such as 5m. Default: an hour or"
-            " more; finer for at most three hours that do not begin and end on the hour",
+            " more where kept sums answer, but for at most three hours that do not begin"
+            " and end on the hour; some sixty buckets elsewhere",
         )
         self.fields["limit"] = WholeNumberField(low=1, top=MAX_LIMIT, required=False)
 
-    def question(self, start: datetime | None, end: datetime | None) -> Question:
-        """Return what is asked. Raises BadRequest for too many buckets."""
+    def question(self, dates: Mapping[str, Any], asked: Mapping[str, Any]) -> Question:
+        """Return what is asked, beside other filters that are `asked`.
+
+        Raises BadRequest for too many buckets.
+        """
+        start, end = dates["start_date"], dates["end_date"]
         last = end or clock.now()
         # An end in the year 1 has no day before it.
         first = start or last - min(DEFAULT_SPAN, last - EARLIEST)
         # Equal ends are an instant, which some bucket must hold.
         span = max((last - first).total_seconds(), 1.0)
-        seconds = self.cleaned_data["bucket"] or _nice_width(first, last)
+        group_by = self.cleaned_data["group_by"]
+        summed = sums_answer(self.subject, group_by, asked) is not None
+        chosen = self.cleaned_data["bucket"]
+        seconds = chosen or _nice_width(first, last, summed=summed)
         if span / seconds > MAX_BUCKETS:
             text = f"bucket: gives more than {MAX_BUCKETS} buckets"
             raise BadRequest.about("bucket", text)
         return Question(
-            group_by=self.cleaned_data["group_by"],
+            group_by=group_by,
             metric=self.cleaned_data["metric"] or next(iter(self.subject.metrics)),
             bucket_seconds=seconds,
             start=first,
@@ -112,14 +127,12 @@ class SummaryForm(forms.Form):
         )
 
 
-def _nice_width(first: datetime, last: datetime) -> int:
-    """Return the width of buckets that nobody chose; whole hours come from sums alone."""
+def _nice_width(first: datetime, last: datetime, *, summed: bool) -> int:
+    """Return the width of buckets that nobody chose; sums have none below an hour."""
     # Without its fraction: -3h is counted back from a moment before now.
     span = int((last - first).total_seconds())
-    fine: tuple[int, ...] = (
-        () if span > FINE_SPAN or _are_whole_hours(first, last) else _FINE
-    )
-    for seconds in (*fine, *_WHOLE):
+    by_sums = summed and (span > FINE_SPAN or _are_whole_hours(first, last))
+    for seconds in _WHOLE if by_sums else (*_FINE, *_WHOLE):
         if span / seconds <= WISHED_BUCKETS:
             return seconds
     return DAY * round(span / DAY / WISHED_BUCKETS)
@@ -152,7 +165,7 @@ class SummaryView(ApiView):
         form = SummaryForm(filters.subject, request.query_params)
         require_valid(form, filters.form)
         dates = filters.form.cleaned_data
-        question = form.question(dates["start_date"], dates["end_date"])
+        question = form.question(dates, filters.undated)
         answer = summarise(filters.subject, filters.qs, filters.undated, question)
         return Response(answer)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial, reduce
 from operator import or_
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
@@ -180,6 +180,18 @@ def _keys(subject: Subject, question: Question) -> dict[str, Any]:
     return {f"by_{name}": subject.groups[name].key for name in question.group_by}
 
 
+def sums_answer(
+    subject: Subject, group_by: Sequence[str], asked: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """Return which sums answer a question, of whole hours; None where events must."""
+    [group, *more] = group_by
+    return (
+        subject.answer(group, asked)
+        if isinstance(subject, Summed) and not more
+        else None
+    )
+
+
 def _parts(
     subject: Subject,
     matching: Rows,
@@ -190,12 +202,11 @@ def _parts(
     """Yield what adds up to the answer: sums of these widths, and events beside them."""
     events = partial(_events, subject, question, matching)
     hours = whole_hours(question.start, question.end)
-    kept = subject if isinstance(subject, Summed) else None
-    [group, *more] = question.group_by
-    fields = kept.answer(group, asked) if kept and hours and not more else None
-    if kept is None or hours is None or fields is None:
+    fields = sums_answer(subject, question.group_by, asked)
+    if hours is None or fields is None:
         yield events(question.start, question.end)
         return
+    kept = cast("Summed", subject)
     arrival, until = rollups.reach(kept.stream)
     if arrival == rollups.BEGINNING:
         # By arrival all events of the stream would be looked at, and those from before

@@ -122,3 +122,13 @@ def test_a_point_leads_to_the_events_that_it_counts(server: Server, owner: Page)
         found.append((group, value))
     wanted = {"one": (1, 1, 2), "two": (2, 1, 1)}
     assert found == [(name, n) for name, numbers in wanted.items() for n in numbers]
+
+
+def test_one_hour_is_drawn_by_the_minute(server: Server, owner: Page):
+    day = (clock.now() - timedelta(days=2)).date()
+    events = [traffic(window_end=f"{day}T10:{minute}:00Z") for minute in (20, 40)]
+    server.ask("POST", "/api/events/network-traffic", events)
+    span = f"start_date={day}T10:00:00Z&end_date={day}T10:59:59.999999Z"
+    owner.goto(f"{server.url}/admin/events/trafficevent/?metric=flows&{span}")
+    owner.get_by_text("in all").wait_for()
+    assert owner.evaluate("Chart.getChart('chart-series').data.labels.length") == 60

@@ -143,7 +143,7 @@ def answered(stream: Stream, query: str, *, by_events: bool = False) -> dict[str
     assert form.is_valid()
     assert filters.form.is_valid()
     dates = filters.form.cleaned_data
-    question = form.question(dates["start_date"], dates["end_date"])
+    question = form.question(dates, filters.undated)
     if by_events:
         known = {x.name: getattr(subject, x.name) for x in dataclasses.fields(Subject)}
         subject = Subject(**known)
@@ -285,6 +285,8 @@ def test_the_points_of_few_whole_hours_are_there_without_the_events(hours: int):
         ("start_date=2026-11-19T10:00&end_date=2026-11-19T12:59:59", 300),
         ("start_date=2026-11-19T10:01&end_date=2026-11-19T10:59:59.999999", 60),
         ("start_date=2026-11-19T10:00&end_date=2026-11-19T10:00", 60),
+        ("start_date=-15h&group_by=direction,protocol", 900),
+        ("start_date=-15h&search=web", 900),
         ("start_date=-60d", 24 * HOUR),
         ("start_date=-200d", 3 * 24 * HOUR),
         ("start_date=2026-11-19T10:00&end_date=2026-11-19T13:00&bucket=1m", 60),
