@@ -3,7 +3,7 @@
 A partition is made apart and then attached, and detached CONCURRENTLY before it is
 dropped: CREATE ... PARTITION OF and a plain DROP would take a lock that stops every
 insert into the stream. Citus knows no CONCURRENTLY, so a stream that it spreads has its
-days detached under that lock, in moments of less than a second.
+days detached under that lock, in moments of less than a second but for the last.
 
 Whoever attaches or drops a day holds the lock of that day meanwhile. So a detached table
 is either dropped together with the tallies of its rows or attached again with all of
@@ -47,7 +47,7 @@ It waits for several locks, with Citus for some on each worker, one after the ot
 """
 
 LAST_TIMEOUT: Final = "10s"
-"""After all attempts: rather a batch that waits than a disk that fills."""
+"""After all attempts, for workers that need long to cut a day off."""
 
 PLAIN_BREATH_SECONDS: Final = 1.0
 """Between those attempts; all batches that waited get through meanwhile."""

@@ -190,7 +190,7 @@ _UNABLE: Final = (
     ),
     (
         ("permission denied for",),
-        "the role of the database may not do this: let it own the database",
+        "the role of the database may not do this: let it own the tables",
     ),
     (_BUSY, "other writes take too long at this moment: try again"),
     (

@@ -198,10 +198,8 @@ def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     check_page(request, "dns")
     with read_snapshot():
         config = peer_dns(peer_id)
-    title, facts = (
-        f"DNS of {config.peer_name}",
-        {"config": config, "record_limit": None},
-    )
+    title = f"DNS of {config.peer_name}"
+    facts = {"config": config, "record_limit": None}
     return page(request, "admin/explain/peer.html", title, facts)
 
 

@@ -37,10 +37,10 @@ from meshmgmt.history.lists import Listing, arranged, members_of, orders_before
 _ORDER: Final = list(KINDS)
 
 MOST_OBJECTS: Final = MOST_CHANGES
-"""What a request may change in one transaction is taken back in one; others wait for it."""
+"""What others can wait for; nearly all requests change no more in one transaction."""
 
-MOST_EVENTS: Final = 10_000
-"""Rows: a member of a list has an event of its own. So many members take two seconds."""
+MOST_EVENTS: Final = 20_000
+"""Rows: a member of a list has an event of its own. So many take two to four seconds."""
 
 
 class Reversal:

@@ -119,4 +119,4 @@ def test_a_role_that_may_not_write_is_503():
             cursor.execute("INSERT INTO groups_group DEFAULT VALUES")
     status, message, _ = describe(caught.value)
     assert status == 503
-    assert "let it own the database" in message
+    assert "let it own the tables" in message

@@ -26,10 +26,10 @@ LOCK_KEY: Final = 0x6D696772
 PATIENCE_SECONDS: Final = 60.0
 _NOT_AVAILABLE: Final = "55P03"
 _NOT_ALLOWED: Final = "42501"
-_OWN: Final = "let the role of SVC_DATABASE_URL own the database"
+_OWN: Final = "let the role of SVC_DATABASE_URL own the database and what is in it"
 _FITNESS: Final = """
     SELECT current_setting('server_encoding'),
-           has_schema_privilege(current_schema(), 'CREATE')
+           current_schema(), has_schema_privilege(current_schema(), 'CREATE')
 """
 _OTHERS: Final = """
     SELECT pid, coalesce(nullif(application_name, ''), usename),
@@ -122,12 +122,14 @@ def _refuse_unfit() -> None:
         connection.vendor == "postgresql"
         and not MigrationRecorder(connection).has_table()
     ):
-        [[encoding, allowed]] = fetched(_FITNESS)
+        [[encoding, schema, allowed]] = fetched(_FITNESS)
         if encoding != "UTF8":
             raise CommandError(
                 f"the database has the encoding {encoding}: make one with ENCODING 'UTF8'"
                 " TEMPLATE template0"
             )
+        if schema is None:
+            raise CommandError("the database has no schema that its search_path names")
         if not allowed:
             raise CommandError(f"no table may be made; {_OWN}")
 
