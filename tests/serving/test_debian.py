@@ -152,11 +152,12 @@ def test_an_upgrade_and_a_removal_keep_settings_and_data(
     machine.run("dpkg", "--remove", "meshmgmt")
     assert machine.run("cat", "/etc/meshmgmt/env") == settings
     assert not exists(machine, "/opt/meshmgmt")
+    machine.run("touch", "/etc/meshmgmt/key")
     said = machine.run("dpkg", "--purge", "meshmgmt")
     assert "/var/lib/meshmgmt" in said
     assert "kept" in said
     assert exists(machine, "/var/lib/meshmgmt/db.sqlite3")
-    assert not exists(machine, "/etc/meshmgmt")
+    assert machine.run("ls", "/etc/meshmgmt").split() == ["key"]
     assert not exists(
         machine, "/etc/systemd/system/multi-user.target.wants/meshmgmt.target"
     )
@@ -166,8 +167,10 @@ def test_a_purge_deletes_the_data_when_told_so(machine: Copy):
     machine.run("meshmgmt", "migrate", "--verbosity", "0")
     answer = "meshmgmt meshmgmt/purge-data boolean true\n"
     machine.run("debconf-set-selections", given=answer)
+    machine.run("touch", "/etc/meshmgmt/database")
     machine.run("dpkg", "--purge", "meshmgmt")
     assert not exists(machine, "/var/lib/meshmgmt")
+    assert not exists(machine, "/etc/meshmgmt")
     machine.run("id", "meshmgmt", status=1)
 
 
