@@ -3,7 +3,7 @@
 import http.client
 import json
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -85,10 +85,3 @@ def json_records(text: str) -> list[dict[str, Any]]:
         for line in text.splitlines()
         if line.startswith("{") and line.endswith("}")
     ]
-
-
-def series_names(scrape: str) -> Iterable[str]:
-    """Yield the name of each sample."""
-    for line in scrape.splitlines():
-        if line and not line.startswith("#"):
-            yield line.partition("{")[0].partition(" ")[0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial, reduce
 from operator import or_
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
@@ -203,22 +203,21 @@ def _parts(
     events = partial(_events, subject, question, matching)
     hours = whole_hours(question.start, question.end)
     fields = sums_answer(subject, question.group_by, asked)
-    if hours is None or fields is None:
+    if hours is None or fields is None or not isinstance(subject, Summed):
         yield events(question.start, question.end)
         return
-    kept = cast("Summed", subject)
-    arrival, until = rollups.reach(kept.stream)
+    arrival, until = rollups.reach(subject.stream)
     if arrival == rollups.BEGINNING:
         # By arrival all events of the stream would be looked at, and those from before
         # arrivals were counted would not.
         yield events(question.start, question.end)
         return
-    holes = [day_span(day) for day in rollups.gaps(kept.stream)]
+    holes = [day_span(day) for day in rollups.gaps(subject.stream)]
     summed = [
         each for span in hours.without(holes) for each in span.by_width(widths, until)
     ]
     if summed:
-        yield _sums(kept, fields, question, summed)
+        yield _sums(subject, fields, question, summed)
     later = events(hours.first, hours.last)
     # With a bound at either end SQLite, too, goes by these numbers, not by the whole span.
     beyond = Q(arrival__gt=arrival, arrival__lte=HIGHEST)

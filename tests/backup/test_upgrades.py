@@ -203,8 +203,12 @@ def test_of_processes_that_migrate_at_once_one_does_and_the_others_wait(tmp_path
             "CREATE DATABASE {0} OWNER {0}; REVOKE CREATE ON DATABASE {0} FROM {0}",
             'to create extension "btree_gist"; let the role of SVC_DATABASE_URL own',
         ),
+        (
+            "CREATE DATABASE {0} OWNER {0}; ALTER DATABASE {0} SET search_path = gone",
+            "the database has no schema that its search_path names",
+        ),
     ],
-    ids=["of another encoding", "of another role", "without extensions"],
+    ids=["encoding", "owner", "extensions", "search path"],
 )
 def test_a_new_database_that_cannot_serve_is_refused_in_one_sentence(
     tmp_path: Path, made: str, sentence: str

@@ -13,7 +13,6 @@ import zstandard
 from tests.servers import Server
 from tests.wire import Reply, request
 
-MIB: Final = 1024 * 1024
 UNKNOWN_ID: Final = "0" * 20
 NAMESERVERS: Final = "/api/dns/nameservers"
 
